@@ -1,0 +1,129 @@
+// Package plan turns a scenario into the list of trials that will be run: every choice made, seeded, interleaved and
+// printable. It is pure: the same scenario and seed give the same plan.
+package plan
+
+import "time"
+
+// Plan is a scenario with every choice made.
+type Plan struct {
+	Scenario    string    `json:"scenario"`
+	Description string    `json:"description,omitempty"`
+	Seed        uint64    `json:"seed"`
+	Repeat      int       `json:"repeat"`
+	Subjects    []Subject `json:"subjects"`
+	Trials      []Trial   `json:"trials"`
+}
+
+// Subject is what a trial measures: a broker, how it runs, its configuration variant, and the protocol spoken to it.
+// It is written broker[:variant][/protocol][@runtime], or as a URL.
+type Subject struct {
+	Name     string `json:"name"` // as written, shortest form
+	Broker   string `json:"broker"`
+	Variant  string `json:"variant"`       // as-shipped, tuned
+	Protocol string `json:"protocol"`      // mqtt5, mqtt311, nats
+	Runtime  string `json:"runtime"`       // embedded, process, external
+	URL      string `json:"url,omitempty"` // external only; never holds credentials
+	Auth     Auth   `json:"auth,omitzero"` // where credentials are found; never the credentials themselves
+	TLS      TLS    `json:"tls,omitzero"`  // external only
+}
+
+// Auth names where the credentials of an external broker are read from.
+type Auth struct {
+	UserEnv      string `json:"user_env,omitempty"`
+	PasswordEnv  string `json:"password_env,omitempty"`
+	TokenEnv     string `json:"token_env,omitempty"`
+	PasswordFile string `json:"password_file,omitempty"` // "user:password" or a token on its first line
+}
+
+// TLS says how the server is verified and how the client proves itself.
+type TLS struct {
+	CAFile     string `json:"ca_file,omitempty"`
+	CertFile   string `json:"cert_file,omitempty"`
+	KeyFile    string `json:"key_file,omitempty"`
+	ServerName string `json:"server_name,omitempty"`
+	SkipVerify bool   `json:"skip_verify,omitempty"` // shown in every report
+}
+
+// Trial is one cell of the matrix, one repetition.
+type Trial struct {
+	ID         int     `json:"id"`    // order of execution, from 1
+	Cell       int     `json:"cell"`  // same subject and parameters = same cell, from 1
+	Point      int     `json:"point"` // same parameters, any subject = same point, from 1; what a comparison compares
+	Repetition int     `json:"repetition"`
+	Seed       uint64  `json:"seed"`
+	Subject    Subject `json:"subject"`
+	Params     Params  `json:"params"`
+}
+
+// Params are the resolved parameters of a trial.
+type Params struct {
+	Pattern      string       `json:"pattern"` // pairs, fanout, fanin, shared
+	Publishers   int          `json:"publishers"`
+	Subscribers  int          `json:"subscribers"`
+	RatePerS     float64      `json:"rate_per_s,omitempty"`    // over all publishers; 0 = as fast as possible (closed loop)
+	Pacing       string       `json:"pacing"`                  // constant, poisson, max
+	RampToPerS   float64      `json:"ramp_to_per_s,omitempty"` // linear from rate to this over the measure window
+	Burst        Burst        `json:"burst,omitzero"`
+	PayloadBytes int          `json:"payload_bytes"`
+	PayloadForm  string       `json:"payload_form"` // binary, json
+	PayloadFile  string       `json:"payload_file,omitempty"`
+	PayloadText  string       `json:"payload_text,omitempty"`
+	QoS          uint8        `json:"qos"` // NATS core has none: 0
+	Retain       bool         `json:"retain,omitempty"`
+	Window       int          `json:"window"`    // unacknowledged messages per publisher (QoS 1, 2)
+	Topic        string       `json:"topic"`     // template: {run} {stream} {publisher}
+	ClientID     string       `json:"client_id"` // template: {run} {role} {n}
+	Connect      Connect      `json:"connect"`
+	Phases       Phases       `json:"phases"`
+	Engine       string       `json:"engine"`          // auto, loop, goroutine
+	Loops        int          `json:"loops,omitempty"` // event loops; 0 = cores - 1
+	Quantum      string       `json:"quantum"`         // auto, precise, or a duration
+	NoDelay      bool         `json:"tcp_nodelay"`
+	Verify       string       `json:"verify"` // all, sample: which fillers are compared byte for byte
+	Faults       []Fault      `json:"faults,omitempty"`
+	Samples      bool         `json:"samples,omitempty"`
+	Set          []Assignment `json:"set,omitempty"` // the matrix values of this point, in the order written
+}
+
+// Assignment is one matrix value of a point.
+type Assignment struct {
+	Key   string `json:"key"`
+	Value string `json:"value"`
+}
+
+// Burst adds Count messages back to back, over all publishers, every Every, on top of the steady rate.
+type Burst struct {
+	Count int           `json:"count"`
+	Every time.Duration `json:"every_ns"`
+}
+
+// Connect says how connections are made.
+type Connect struct {
+	RatePerS       float64       `json:"rate_per_s,omitempty"` // 0 = as fast as the host allows
+	Timeout        time.Duration `json:"timeout_ns"`
+	KeepAlive      time.Duration `json:"keepalive_ns"`
+	CleanStart     bool          `json:"clean_start"`
+	SessionExpiry  time.Duration `json:"session_expiry_ns,omitempty"`
+	ReceiveMaximum int           `json:"receive_maximum,omitempty"` // what we grant the broker; 0 = protocol default
+	MaxPacketBytes int           `json:"max_packet_bytes,omitempty"`
+	WillTopic      string        `json:"will_topic,omitempty"`
+	WillPayload    string        `json:"will_payload,omitempty"`
+	Reconnect      bool          `json:"reconnect"`
+	HoldAcks       bool          `json:"hold_acks,omitempty"`        // subscribers never acknowledge: shows the broker's in-flight window
+	ReadBytesPerS  int           `json:"read_bytes_per_s,omitempty"` // a slow subscriber; 0 = as fast as possible
+}
+
+// Phases are the parts of a trial; see design: connect, settle, warm-up, measure, drain, teardown.
+type Phases struct {
+	Settle  time.Duration `json:"settle_ns"`
+	WarmUp  time.Duration `json:"warmup_ns"`
+	Measure time.Duration `json:"measure_ns"`
+	Drain   time.Duration `json:"drain_ns"` // at most; ends early when everything expected has arrived
+}
+
+// Fault is something done to the broker at a moment of the measure window.
+type Fault struct {
+	At   time.Duration `json:"at_ns"`
+	Kind string        `json:"kind"` // pause
+	For  time.Duration `json:"for_ns"`
+}
