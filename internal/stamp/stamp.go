@@ -1,0 +1,113 @@
+// Package stamp reads and writes the header that every payload of the lab carries: which message this is and when it
+// was due and sent.
+//
+// There is one stamp in two forms. Put writes the binary form, PutJSON the form for clients that must see valid JSON;
+// Decode reads both. Fill and CheckFill care for the bytes behind a stamp.
+//
+// The binary form is Size bytes, little-endian:
+//
+//	0  magic u16 · 2 version u8 · 3 flags u8 · 4 run u32 · 8 stream u32 · 12 sequence u64 · 20 due i64 · 28 sent i64
+//	36 CRC-32C of bytes 0 to 35
+//
+// The JSON form is the first member of an object, `{"mq":[run,stream,sequence,due,sent,"crc"]`, where crc is the CRC-32C of
+// bytes 4 to 35 of the binary form as eight lower-case hexadecimal digits. It has no flags.
+package stamp
+
+import (
+	"encoding/binary"
+	"errors"
+	"hash/crc32"
+)
+
+// Size is the length of the binary form in bytes, and so the smallest binary payload.
+const Size = 40
+
+// Stamp identifies a message and says when it was due and sent.
+type Stamp struct {
+	Run    uint32
+	Stream uint32
+	Seq    uint64 // from 0, per stream
+	Due    int64  // ns, CLOCK_MONOTONIC of the sending host
+	Sent   int64  // ns, same clock
+	Flags  uint8  // binary form only
+}
+
+// What Decode can find instead of a sound stamp.
+var (
+	ErrNone    = errors.New("payload carries no stamp")
+	ErrCorrupt = errors.New("stamp is damaged")
+)
+
+// The two magic bytes never occur in UTF-8, so that no text is taken for a stamp.
+const (
+	magic0  = 0xF5
+	magic1  = 0xC1
+	version = 1
+)
+
+const (
+	bodyStart = 4
+	crcStart  = 36
+)
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// Put writes the binary form of s into b[:Size].
+func Put(b []byte, s *Stamp) {
+	b = b[:Size:Size]
+	b[0], b[1], b[2], b[3] = magic0, magic1, version, s.Flags
+	putBody(b, s)
+	binary.LittleEndian.PutUint32(b[crcStart:], crc32.Checksum(b[:crcStart], castagnoli))
+}
+
+func putBody(b []byte, s *Stamp) {
+	_ = b[crcStart-1]
+	binary.LittleEndian.PutUint32(b[4:], s.Run)
+	binary.LittleEndian.PutUint32(b[8:], s.Stream)
+	binary.LittleEndian.PutUint64(b[12:], s.Seq)
+	binary.LittleEndian.PutUint64(b[20:], uint64(s.Due))
+	binary.LittleEndian.PutUint64(b[28:], uint64(s.Sent))
+}
+
+// Decode reads the stamp at the start of payload p, in either form, into s. It does not allocate.
+//
+// It returns ErrNone if p carries no stamp of this lab and ErrCorrupt if p carries one that is cut or damaged: its check
+// sum is wrong, or at least half, but not all, of the bytes that are the same in every stamp are in their place. After an
+// error s is as it was.
+func Decode(p []byte, s *Stamp) error {
+	switch {
+	case len(p) > 2 && p[0] == magic0 && p[1] == magic1 && p[2] == version:
+		return decodeBinary(p, s)
+	case len(p) >= len(jsonPrefix) && string(p[:len(jsonPrefix)]) == jsonPrefix:
+		return decodeJSON(p, s)
+	case resemblesBinary(p) || resemblesJSON(p):
+		return ErrCorrupt
+	}
+	return ErrNone
+}
+
+func decodeBinary(p []byte, s *Stamp) error {
+	if len(p) < Size || crc32.Checksum(p[:crcStart], castagnoli) != binary.LittleEndian.Uint32(p[crcStart:]) {
+		return ErrCorrupt
+	}
+	*s = Stamp{
+		Flags:  p[3],
+		Run:    binary.LittleEndian.Uint32(p[4:]),
+		Stream: binary.LittleEndian.Uint32(p[8:]),
+		Seq:    binary.LittleEndian.Uint64(p[12:]),
+		Due:    int64(binary.LittleEndian.Uint64(p[20:])),
+		Sent:   int64(binary.LittleEndian.Uint64(p[28:])),
+	}
+	return nil
+}
+
+// resemblesBinary reports whether two of the three fixed bytes of the binary form are in place.
+func resemblesBinary(p []byte) bool {
+	n := 0
+	for i, c := range [...]byte{magic0, magic1, version} {
+		if i < len(p) && p[i] == c {
+			n++
+		}
+	}
+	return n >= 2
+}
