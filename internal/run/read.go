@@ -1,0 +1,195 @@
+package run
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/mqlab/mqlab/internal/ledger"
+)
+
+// Run is the folder of a run as Open found it.
+type Run struct {
+	Dir      string
+	Manifest Manifest
+	Complete bool    // the run reached its end
+	Trials   []Trial // those that were begun, by id
+}
+
+// Trial is one trial of a run as Open found it.
+type Trial struct {
+	TrialRecord
+	Windows    []ledger.Window
+	Events     []Event
+	HasSamples bool
+	Damage     []string // what is missing or does not parse although it should be there
+}
+
+// Open reads the run folder dir, whatever state its writer left it in. It fails only where there is no manifest, or one
+// that this version cannot read.
+func Open(dir string) (*Run, error) {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, fmt.Errorf("run folder: %w", err)
+	}
+	defer root.Close()
+	r := &Run{Dir: dir}
+	if r.Manifest, err = readManifest(root); err != nil {
+		return nil, fmt.Errorf("%s: %w", dir, err)
+	}
+	_, err = root.Stat(summaryFile)
+	r.Complete = err == nil
+	for _, id := range trialIDs(root) {
+		r.Trials = append(r.Trials, readTrial(root, id, &r.Manifest))
+	}
+	return r, nil
+}
+
+// OpenSamples opens samples.bin of a trial for NewSampleReader.
+func (r *Run) OpenSamples(trial int) (io.ReadCloser, error) {
+	return os.OpenInRoot(r.Dir, filepath.Join(trialsDir, strconv.Itoa(trial), samplesFile))
+}
+
+// Latest returns the folder of the run under root that was started last.
+func Latest(root string) (string, error) {
+	entries, err := os.ReadDir(root)
+	if err != nil {
+		return "", fmt.Errorf("no runs: %w", err)
+	}
+	var last string
+	var lastStart time.Time
+	for _, e := range slices.Backward(entries) {
+		if !e.IsDir() || len(e.Name()) < len(folderTime) {
+			continue
+		}
+		second := e.Name()[:len(folderTime)]
+		if last != "" && filepath.Base(last)[:len(folderTime)] != second {
+			break
+		}
+		if start, ok := startOf(filepath.Join(root, e.Name())); ok && (last == "" || start.After(lastStart)) {
+			last, lastStart = filepath.Join(root, e.Name()), start
+		}
+	}
+	if last == "" {
+		return "", fmt.Errorf("no runs in %s", root)
+	}
+	return last, nil
+}
+
+// startOf reads when the run in dir was started; ok is false if it is no run folder.
+func startOf(dir string) (start time.Time, ok bool) {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return start, false
+	}
+	defer root.Close()
+	m, err := readManifest(root)
+	return m.Started, err == nil
+}
+
+func readManifest(root *os.Root) (m Manifest, err error) {
+	b, err := root.ReadFile(manifestFile)
+	if err != nil {
+		return m, fmt.Errorf("not a run folder: %w", err)
+	}
+	if err := json.Unmarshal(b, &m); err != nil {
+		return m, fmt.Errorf("%s: %w", manifestFile, err)
+	}
+	if m.Schema != Schema {
+		return m, fmt.Errorf("%s: schema %d, this version reads %d", manifestFile, m.Schema, Schema)
+	}
+	return m, nil
+}
+
+// trialIDs returns the numbers of the trial folders, ascending.
+func trialIDs(root *os.Root) []int {
+	entries, err := fs.ReadDir(root.FS(), trialsDir)
+	if err != nil {
+		return nil
+	}
+	var ids []int
+	for _, e := range entries {
+		if id, err := strconv.Atoi(e.Name()); err == nil && e.IsDir() && strconv.Itoa(id) == e.Name() {
+			ids = append(ids, id)
+		}
+	}
+	slices.Sort(ids)
+	return ids
+}
+
+func readTrial(run *os.Root, id int, m *Manifest) Trial {
+	t := Trial{TrialRecord: TrialRecord{State: Cut}}
+	for i := range m.Plan.Trials {
+		if m.Plan.Trials[i].ID == id {
+			t.Trial = m.Plan.Trials[i]
+		}
+	}
+	t.Trial.ID = id
+	root, err := run.OpenRoot(filepath.Join(trialsDir, strconv.Itoa(id)))
+	if err != nil {
+		t.damaged("%v", err)
+		return t
+	}
+	defer root.Close()
+	t.readRecord(root)
+	t.Windows = readLines[ledger.Window](&t, root, windowsFile)
+	t.Events = readLines[Event](&t, root, eventsFile)
+	_, err = root.Stat(samplesFile)
+	t.HasSamples = err == nil
+	return t
+}
+
+func (t *Trial) damaged(format string, args ...any) {
+	t.Damage = append(t.Damage, fmt.Sprintf(format, args...))
+}
+
+func (t *Trial) readRecord(root *os.Root) {
+	b, err := root.ReadFile(recordFile)
+	if errors.Is(err, fs.ErrNotExist) {
+		return
+	}
+	r := t.TrialRecord
+	if err == nil {
+		err = json.Unmarshal(b, &r)
+	}
+	if err != nil {
+		t.damaged("%s: %v", recordFile, err)
+		return
+	}
+	t.TrialRecord = r
+}
+
+// readLines reads a file of JSON lines. A last line without its end is what a killed writer leaves: it is ignored.
+// Anything else that does not parse is damage.
+func readLines[T any](t *Trial, root *os.Root, name string) (lines []T) {
+	b, err := root.ReadFile(name)
+	if err != nil {
+		if !errors.Is(err, fs.ErrNotExist) {
+			t.damaged("%s: %v", name, err)
+		}
+		return nil
+	}
+	n := 0
+	for line := range strings.Lines(string(b)) {
+		n++
+		whole := strings.HasSuffix(line, "\n")
+		var v T
+		switch err := json.Unmarshal([]byte(line), &v); {
+		case whole && err == nil:
+			lines = append(lines, v)
+		case whole:
+			t.damaged("%s line %d: %v", name, n, err)
+		case t.State != Cut:
+			t.damaged("%s line %d is cut", name, n)
+		}
+	}
+	return lines
+}

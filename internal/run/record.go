@@ -1,0 +1,149 @@
+package run
+
+import (
+	"time"
+
+	"github.com/mqlab/mqlab/internal/ledger"
+	"github.com/mqlab/mqlab/internal/plan"
+)
+
+// State says how a trial ended.
+type State string
+
+// How a trial can end. Cut is set by Open for a trial whose writer did not reach the end.
+const (
+	Finished State = "finished"
+	Failed   State = "failed"
+	Cut      State = "cut"
+)
+
+// TrialRecord is trial.json: what is known at the end of a trial. Pointers are nil where a value is unknown.
+type TrialRecord struct {
+	State   State      `json:"state"`
+	Failure string     `json:"failure,omitempty"` // one line; why it failed
+	Trial   plan.Trial `json:"trial"`
+	Started time.Time  `json:"started,omitzero"`
+	// MeasureStart is the CLOCK_MONOTONIC time at which the measure window opened: the zero of windows and events.
+	MeasureStart int64         `json:"measure_start_ns,omitempty"`
+	Broker       Broker        `json:"broker"`
+	Client       Client        `json:"client"`
+	Connections  Connections   `json:"connections"`
+	Wire         *Wire         `json:"wire,omitempty"`
+	Generator    Generator     `json:"generator"`
+	Totals       []GroupTotal  `json:"totals,omitempty"`  // by window group; with what is known only at the end (lost, unconfirmed)
+	Streams      []StreamTotal `json:"streams,omitempty"` // optional
+	Checks       Checks        `json:"checks"`
+}
+
+// Broker is what was measured.
+type Broker struct {
+	Name    string            `json:"name"`
+	Version string            `json:"version,omitempty"`
+	Runtime string            `json:"runtime,omitempty"`
+	Variant string            `json:"variant,omitempty"`
+	Config  []Setting         `json:"config,omitempty"`
+	Limits  map[string]string `json:"limits,omitempty"`
+	Stderr  string            `json:"stderr,omitempty"` // its last lines, when it exited or refused
+}
+
+// Setting is one configuration value of a broker.
+type Setting struct {
+	Key    string `json:"key"`
+	Value  string `json:"value"`
+	Source string `json:"source"` // effective (the broker told) or as written
+}
+
+// Client says how the generator spoke to the broker.
+type Client struct {
+	Protocol          string   `json:"protocol"`
+	Name              string   `json:"name"`              // the client implementation; mqlab for its own sessions
+	Engine            string   `json:"engine,omitempty"`  // loop or goroutine
+	Loops             int      `json:"loops,omitempty"`   // event loops
+	Quantum           string   `json:"quantum,omitempty"` // precise, or a duration
+	KernelTimestamps  bool     `json:"kernel_timestamps"`
+	NoDelay           bool     `json:"tcp_nodelay"`
+	CongestionControl string   `json:"congestion_control,omitempty"`
+	TLS               *TLS     `json:"tls,omitempty"`
+	Guarantee         string   `json:"guarantee,omitempty"` // of a publish: "at most once", "at least once", "exactly once"
+	Window            int      `json:"window,omitempty"`    // unacknowledged messages in force per publisher
+	ReceiveMaximum    int      `json:"broker_receive_maximum,omitempty"`
+	Settings          []string `json:"settings,omitempty"` // anything else worth recording, key=value
+}
+
+// TLS says how a TLS connection was verified.
+type TLS struct {
+	Verified bool   `json:"verified"`
+	Version  string `json:"version,omitempty"`
+	Cipher   string `json:"cipher,omitempty"`
+}
+
+// Connections counts connections over the whole trial. Attempted = established + failed at the first try of each
+// client; later tries are in Reconnected or Failures.
+type Connections struct {
+	Attempted   uint64    `json:"attempted"`
+	Established uint64    `json:"established"`
+	Failed      uint64    `json:"failed"`
+	Lost        uint64    `json:"lost"`
+	Reconnected uint64    `json:"reconnected"`
+	Failures    []Failure `json:"failures,omitempty"`
+}
+
+// Failure counts connection failures of one reason.
+type Failure struct {
+	Reason string `json:"reason"`
+	Count  uint64 `json:"count"`
+}
+
+// Wire counts what the generator's sockets carried in the whole trial, by the kernel's account (TCP_INFO).
+type Wire struct {
+	BytesUp       *uint64 `json:"bytes_up,omitempty"`   // generator to broker
+	BytesDown     *uint64 `json:"bytes_down,omitempty"` // broker to generator
+	SegmentsUp    *uint64 `json:"segments_up,omitempty"`
+	SegmentsDown  *uint64 `json:"segments_down,omitempty"`
+	Retransmitted *uint64 `json:"retransmitted_segments,omitempty"`
+	LostSegments  *uint64 `json:"lost_segments,omitempty"`
+	Reordering    *uint64 `json:"reordering_segments,omitempty"`
+}
+
+// Generator is what the load generator itself used, over the measure window.
+type Generator struct {
+	CPUSeconds   *float64 `json:"cpu_seconds,omitempty"`  // of the process, deliberate spinning included
+	SpinSeconds  *float64 `json:"spin_seconds,omitempty"` // of these, spent waiting precisely for a due time
+	Cores        float64  `json:"cores,omitempty"`        // what it was given
+	RSSBytes     *uint64  `json:"rss_bytes,omitempty"`    // at most
+	GCPauseTotal *int64   `json:"gc_pause_total_ns,omitempty"`
+	GCPauseMax   *int64   `json:"gc_pause_max_ns,omitempty"`
+	SkippedSends uint64   `json:"skipped_sends,omitempty"`
+}
+
+// GroupTotal is the final ledger of one window group.
+type GroupTotal struct {
+	Group  string        `json:"group"`
+	Counts ledger.Counts `json:"counts"`
+}
+
+// StreamTotal is the final ledger of one stream.
+type StreamTotal struct {
+	Stream uint32        `json:"stream"`
+	Counts ledger.Counts `json:"counts"`
+}
+
+// Checks are the facts that decide whether a trial may be believed. The zero value of a field is the good one, except
+// SubscribersReady and Measured.
+type Checks struct {
+	SubscribersReady bool   `json:"subscribers_ready"`           // every subscription was confirmed before publishing began
+	Measured         int64  `json:"measured_ns"`                 // actual length of the measure window
+	SamplesDropped   uint64 `json:"samples_dropped,omitempty"`   // records that samples.bin lacks
+	HoleOverflow     bool   `json:"hole_overflow,omitempty"`     // a stream had more open holes than the ledger holds
+	LedgerMismatch   string `json:"ledger_mismatch,omitempty"`   // a sum that does not come out, in words
+	Interrupted      bool   `json:"interrupted,omitempty"`       // the user stopped it
+	BrokerExited     string `json:"broker_exited,omitempty"`     // how, if it did while it was measured
+	ClockUncertainty int64  `json:"clock_uncertainty_ns,omitempty"` // of kernel timestamps
+}
+
+// Event is a moment of a trial's timeline.
+type Event struct {
+	T    int64  `json:"t_ns"` // since the measure window opened
+	Kind string `json:"kind"` // pause, resume, disconnect, reconnect, broker_exit, …
+	Text string `json:"text,omitempty"`
+}
