@@ -14,11 +14,13 @@ const (
 	Client                   // from the receiving kernel's timestamp to received
 	Lateness                 // from due to handed to the connection, blocked time excluded
 	Blocked                  // waiting for a full socket or window
-	Connect                  // from the start of a connection to ready
+	Connect                  // from the start of a connection to ready, subscriptions confirmed
+	ConnectTCP               // the part of it until TCP was established
+	ConnectTLS               // the part of it that the TLS handshake took
 	NumMetrics               // how many there are
 )
 
-var metrics = [NumMetrics]string{"response", "service", "ack", "kernel", "client", "lateness", "blocked", "connect"}
+var metrics = [NumMetrics]string{"response", "service", "ack", "kernel", "client", "lateness", "blocked", "connect", "connect_tcp", "connect_tls"}
 
 // String returns the name of the metric as it stands in files and reports.
 func (m Metric) String() string {
