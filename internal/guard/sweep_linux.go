@@ -1,0 +1,123 @@
+package guard
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/prometheus/procfs"
+
+	"github.com/mqlab/mqlab/internal/guard/proctree"
+)
+
+// rename gives the process a name of its own, whatever the program file is called (see Start).
+func rename() { _ = os.WriteFile("/proc/self/comm", []byte("lab-guard"), 0) }
+
+// startOf returns when pid was started, in clock ticks after boot.
+func startOf(pid int) uint64 {
+	p, err := procfs.NewProc(pid)
+	if err != nil {
+		return 0
+	}
+	s, err := p.Stat()
+	if err != nil {
+		return 0
+	}
+	return s.Starttime
+}
+
+// sweep kills what carries mark or belongs to one of roots, again and again, until none has been there for quiet.
+// Processes that have ended but were not yet waited for do not count.
+func sweep(mark string, roots map[int]uint64, quiet time.Duration) error {
+	fs, err := procfs.NewDefaultFS()
+	if err != nil {
+		return err
+	}
+	end := time.Now().Add(limit)
+	var gone time.Time
+	for {
+		all, err := proctree.List(fs)
+		if err != nil {
+			return err
+		}
+		found, err := kill(victims(all, mark, roots))
+		now := time.Now()
+		switch {
+		case found > 0:
+			gone = time.Time{}
+		case gone.IsZero():
+			gone = now
+		}
+		if found == 0 && now.Sub(gone) >= quiet {
+			return nil
+		}
+		if now.After(end) {
+			return err
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+}
+
+// victims picks what is ours. A root whose number has been given to a younger process is left alone with its group.
+func victims(all []procfs.ProcStat, mark string, roots map[int]uint64) []procfs.ProcStat {
+	ours := make(map[int]bool, len(roots))
+	for pid := range roots {
+		ours[pid] = true
+	}
+	for _, s := range all {
+		if started := roots[s.PID]; started != 0 && started != s.Starttime {
+			delete(ours, s.PID)
+		}
+	}
+	found := proctree.Closure(all, func(s procfs.ProcStat) bool {
+		return ours[s.PID] || ours[s.PGRP] || ours[s.Session] || carries(s.PID, mark)
+	})
+	self := os.Getpid()
+	return slices.DeleteFunc(found, func(s procfs.ProcStat) bool {
+		return s.PID == self || s.PID == 1 || s.State == "Z" || s.State == "X"
+	})
+}
+
+// carries tells whether the environment of pid holds mark, or mark followed by the number of a child ("mark.7").
+func carries(pid int, mark string) bool {
+	if mark == "" {
+		return false
+	}
+	env, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
+	if err != nil {
+		return false // it ended, or it is another user's and so not one that we could end
+	}
+	for entry := range bytes.SplitSeq(env, []byte{0}) {
+		rest, ok := bytes.CutPrefix(entry, []byte(mark))
+		if ok && (len(rest) == 0 || rest[0] == '.') {
+			return true
+		}
+	}
+	return false
+}
+
+// kill ends all of found and returns how many were still alive; the error names them.
+func kill(found []procfs.ProcStat) (alive int, err error) {
+	var left []string
+	for _, s := range found {
+		e := syscall.Kill(s.PID, syscall.SIGKILL)
+		if errors.Is(e, syscall.ESRCH) {
+			continue
+		}
+		alive++
+		what := fmt.Sprintf("%s (%d)", s.Comm, s.PID)
+		if e != nil {
+			what += ": " + e.Error()
+		}
+		left = append(left, what)
+	}
+	if alive > 0 {
+		err = fmt.Errorf("still running: %s", strings.Join(left, ", "))
+	}
+	return alive, err
+}

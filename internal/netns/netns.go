@@ -1,0 +1,37 @@
+// Package netns says where sockets and processes live. The rest of the lab opens connections, listens and starts
+// processes through a Place only, so that a trial can move from this host into a network namespace or a user-space
+// network stack without any other package noticing.
+package netns
+
+import (
+	"context"
+	"net"
+	"os/exec"
+)
+
+// Place is where sockets and processes live. Its methods have the contracts of net.Dialer.DialContext,
+// net.ListenConfig.Listen and exec.CommandContext.
+type Place interface {
+	Dial(ctx context.Context, network, addr string) (net.Conn, error)
+	Listen(ctx context.Context, network, addr string) (net.Listener, error)
+	Command(ctx context.Context, name string, args ...string) *exec.Cmd
+}
+
+// Host is the network and process space that this program itself runs in.
+var Host Place = host{}
+
+type host struct{}
+
+func (host) Dial(ctx context.Context, network, addr string) (net.Conn, error) {
+	var d net.Dialer
+	return d.DialContext(ctx, network, addr)
+}
+
+func (host) Listen(ctx context.Context, network, addr string) (net.Listener, error) {
+	var l net.ListenConfig
+	return l.Listen(ctx, network, addr)
+}
+
+func (host) Command(ctx context.Context, name string, args ...string) *exec.Cmd {
+	return exec.CommandContext(ctx, name, args...)
+}
