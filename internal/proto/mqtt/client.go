@@ -1,0 +1,246 @@
+package mqtt
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/mqlab/mqlab/internal/proto"
+)
+
+var (
+	_ proto.Client = (*Client)(nil)
+	_ proto.Server = (*Server)(nil)
+)
+
+// Client is a client's side of one connection, and across reconnections of one session. It implements proto.Client.
+type Client struct {
+	cfg *Config
+	id  string
+	exchange
+	nextTick  int64
+	pingSince int64  // when the oldest unanswered PINGREQ was sent, as far as Tick knows
+	pings     uint32 // unanswered PINGREQs
+	keepAlive uint16 // seconds, the broker's wish included
+	waiting   bool   // for CONNACK
+	opened    bool   // Open was called before
+	clean     bool   // a clean start was asked for
+	noShared  bool   // the broker has no shared subscriptions
+}
+
+// unknownTime stands in pingSince for a PINGREQ that was sent without a clock at hand.
+const unknownTime = math.MinInt64
+
+// NewClient returns a client with this client identifier, which may be empty (the broker then assigns one if it likes).
+func NewClient(cfg *Config, id string) *Client {
+	return &Client{cfg: cfg, id: id, exchange: exchange{version: cfg.Version, holdAcks: cfg.HoldAcks}}
+}
+
+// ID is the client identifier: as given, or as the broker assigned it.
+func (c *Client) ID() string { return c.id }
+
+// InFlight is how many messages of QoS 1 and 2 are not acknowledged.
+func (c *Client) InFlight() int { return c.out.messages() }
+
+// Open implements proto.Session: it appends CONNECT.
+func (c *Client) Open(now int64, out []byte) []byte {
+	c.ready, c.waiting = false, true
+	c.pings, c.wrote = 0, true
+	c.keepAlive = uint16(seconds(c.cfg.KeepAlive))
+	c.grant = grant(c.cfg.ReceiveMaximum)
+	c.clean = c.cfg.CleanStart && !(c.opened && c.cfg.keepsSession())
+	c.opened = true
+	if c.out != nil {
+		c.out.forgetSubscriptions()
+	}
+	return appendConnect(out, c.cfg, c.id, c.clean)
+}
+
+// Feed implements proto.Session. It may report Resend without consuming anything. When the broker refuses the
+// connection the error is a *ReasonError.
+func (c *Client) Feed(now int64, in, out []byte, ev *proto.Event) (n int, o []byte, err error) {
+	*ev = proto.Event{}
+	if c.out != nil && c.ready && c.out.report(c.limit, ev) {
+		return 0, out, nil
+	}
+	accepted := uint16(fromBroker)
+	if c.waiting {
+		accepted = 1 << pktConnack
+		if wait, err := foreign(in, pktConnack<<4); wait || err != nil {
+			return 0, out, err
+		}
+	}
+	size, body, err := frame(in, accepted, c.cfg.MaxPacketBytes)
+	if err != nil || size == 0 || size > len(in) {
+		return 0, out, err
+	}
+	o, err = c.handle(now, in[0], in[body:size:size], out, ev)
+	if err != nil {
+		*ev = proto.Event{}
+		return 0, out, err
+	}
+	c.wrote = c.wrote || len(o) > len(out)
+	return size, o, nil
+}
+
+// handle acts on one whole packet.
+func (c *Client) handle(now int64, first byte, body, out []byte, ev *proto.Event) ([]byte, error) {
+	kind := first >> 4
+	if !c.waiting && !c.ready {
+		return out, fmt.Errorf("mqtt: a %s follows the end of the conversation", packetNames[kind])
+	}
+	switch kind {
+	case pktPublish:
+		id, err := c.readPublish(first, body, ev)
+		if err != nil || id == 0 {
+			return out, err
+		}
+		return c.confirm(id, 0, out, ev)
+	case pktPuback, pktPubrec, pktPubrel, pktPubcomp:
+		return c.acked(kind, body, out, ev)
+	case pktConnack:
+		return c.connack(now, body, out, ev)
+	case pktSuback:
+		return out, c.suback(body, ev)
+	case pktPingresp:
+		return out, c.pingresp(now, body, ev)
+	case pktDisconnect:
+		c.ready = false
+		return out, readDisconnect(&c.exchange, body, ev)
+	}
+	return out, fmt.Errorf("mqtt: a %s from the broker answers nothing that was asked", packetNames[kind])
+}
+
+// Tick implements proto.Session: it sends PINGREQ when nothing was sent for half the keep-alive or longer, and fails
+// when a PINGREQ stays unanswered for longer than the keep-alive.
+func (c *Client) Tick(now int64, out []byte) (next int64, o []byte, err error) {
+	if c.waiting {
+		return now + int64(time.Second), out, nil
+	}
+	if c.keepAlive == 0 || !c.ready {
+		return math.MaxInt64, out, nil
+	}
+	limit := int64(c.keepAlive) * int64(time.Second)
+	if c.pings > 0 && c.pingSince == unknownTime {
+		c.pingSince = now
+	}
+	if c.pings > 0 && now-c.pingSince > limit {
+		return math.MaxInt64, out, fmt.Errorf("mqtt: no answer to PINGREQ within %v", time.Duration(limit))
+	}
+	if now >= c.nextTick {
+		if !c.wrote && c.pings == 0 {
+			out = c.Barrier(out)
+			c.pingSince = now
+		}
+		c.wrote = false
+		c.nextTick = now + limit/2
+	}
+	next = c.nextTick
+	if c.pings > 0 {
+		next = min(next, c.pingSince+limit+1)
+	}
+	return next, out, nil
+}
+
+// Barrier appends a PINGREQ. When every PINGREQ is answered Feed reports Barrier: the broker has read all that was
+// sent before. (Pings that keep the connection alive are reported, too.)
+func (c *Client) Barrier(out []byte) []byte {
+	if c.pings == 0 {
+		c.pingSince = unknownTime
+	}
+	c.pings++
+	c.wrote = true
+	return append(out, pktPingreq<<4, 0)
+}
+
+func (c *Client) pingresp(now int64, body []byte, ev *proto.Event) error {
+	if len(body) > 0 {
+		return malformed(pktPingresp, errTrailing)
+	}
+	if c.pings == 0 {
+		return errors.New("mqtt: a PINGRESP answers no PINGREQ")
+	}
+	c.pings--
+	c.pingSince = now
+	if c.pings == 0 {
+		ev.Kind = proto.Barrier
+	}
+	return nil
+}
+
+// Close implements proto.Session: it appends DISCONNECT, after which the broker publishes no will.
+func (c *Client) Close(out []byte) []byte {
+	if !c.ready {
+		return out
+	}
+	c.ready = false
+	return append(out, pktDisconnect<<4, 0)
+}
+
+// Room implements proto.Publisher: the window of the configuration or the receive maximum of the broker, whichever is
+// smaller, less what is unacknowledged. It is 0 for QoS 1 and 2 until all messages of a resumed session were sent again.
+func (c *Client) Room(qos uint8) int { return c.room(qos) }
+
+// Publish implements proto.Publisher. Errors: ErrNotReady, ErrNoRoom, *TooLargeError, and limits of the broker in words.
+func (c *Client) Publish(m *proto.Message, out []byte) ([]byte, error) { return c.publish(m, out) }
+
+// Subscribe implements proto.Subscriber. A Group makes it a shared subscription.
+func (c *Client) Subscribe(s *proto.Subscription, out []byte) ([]byte, error) {
+	filter := s.Topic
+	if s.Group != "" {
+		filter = "$share/" + s.Group + "/" + s.Topic
+	}
+	if err := CheckFilter(filter); err != nil {
+		return out, fmt.Errorf("mqtt: cannot subscribe: %w", err)
+	}
+	switch {
+	case !c.ready:
+		return out, ErrNotReady
+	case s.QoS > 2:
+		return out, fmt.Errorf("mqtt: cannot subscribe: there is no QoS %d", s.QoS)
+	case s.Group != "" && c.noShared:
+		return out, errors.New("mqtt: the broker does not offer shared subscriptions")
+	}
+	if c.out == nil {
+		c.out = new(inflight)
+	}
+	id := c.out.take(s.Token, slotSubscribing)
+	if id == 0 {
+		return out, errors.New("mqtt: cannot subscribe: all packet identifiers are in use")
+	}
+	c.wrote = true
+	return appendSubscribe(out, c.cfg, id, filter, s), nil
+}
+
+// suback reports what became of a subscription.
+func (c *Client) suback(body []byte, ev *proto.Event) error {
+	r := reader{rest: body}
+	id := r.u16()
+	var text string
+	if c.version == V5 {
+		var err error
+		if text, err = checkProperties(&r, pktSuback); err != nil {
+			return malformed(pktSuback, err)
+		}
+	}
+	code := r.u8()
+	switch {
+	case r.short:
+		return malformed(pktSuback, errShort)
+	case len(r.rest) > 0:
+		return malformed(pktSuback, errTrailing)
+	case code > 2 && code < 0x80:
+		return malformed(pktSuback, fmt.Errorf("it grants QoS %d", code))
+	}
+	s := c.out.get(id, slotSubscribing, slotSubscribing)
+	if s == nil {
+		return fmt.Errorf("mqtt: a SUBACK confirms packet identifier %d, which waits for none", id)
+	}
+	ev.Kind, ev.Token, ev.QoS = proto.Subscribed, s.token, code
+	if code >= 0x80 {
+		ev.QoS, ev.Err = 0, reasonError("broker refused the subscription", code, text)
+	}
+	c.out.release(id)
+	return nil
+}
