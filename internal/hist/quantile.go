@@ -32,10 +32,10 @@ func (h *Hist) QuantileOf(q float64, expected int64) (v int64, ok bool) {
 func rank(q float64, n int64) int64 {
 	r := math.Ceil(q * float64(n) * (1 - 0x1p-51))
 	switch {
-	case !(r > 1):
-		return 1
-	case r >= float64(n):
+	case q >= 1 || r >= float64(n):
 		return n
+	case !(r > 1): // also if q is not a number
+		return 1
 	}
 	return int64(r)
 }
