@@ -17,14 +17,14 @@ type Plan struct {
 // Subject is what a trial measures: a broker, how it runs, its configuration variant, and the protocol spoken to it.
 // It is written broker[:variant][/protocol][@runtime], or as a URL.
 type Subject struct {
-	Name     string `json:"name"` // as written, shortest form
-	Broker   string `json:"broker"`
-	Variant  string `json:"variant"`       // as-shipped, tuned
-	Protocol string `json:"protocol"`      // mqtt5, mqtt311, nats
-	Runtime  string `json:"runtime"`       // embedded, process, external
-	URL      string `json:"url,omitempty"` // external only; never holds credentials
-	Auth     Auth   `json:"auth,omitzero"` // where credentials are found; never the credentials themselves
-	TLS      TLS    `json:"tls,omitzero"`  // external only
+	Name     string `json:"name"`              // as written, shortest form
+	Broker   string `json:"broker,omitempty"`  // absent: an external broker does not tell
+	Variant  string `json:"variant,omitempty"` // as-shipped, tuned; absent: an external broker's is not known
+	Protocol string `json:"protocol"`          // mqtt5, mqtt311, nats
+	Runtime  string `json:"runtime"`           // embedded, process, external
+	URL      string `json:"url,omitempty"`     // external only; never holds credentials
+	Auth     Auth   `json:"auth,omitzero"`     // where credentials are found; never the credentials themselves
+	TLS      TLS    `json:"tls,omitzero"`      // external only
 }
 
 // Auth names where the credentials of an external broker are read from.
@@ -46,11 +46,11 @@ type TLS struct {
 
 // Trial is one cell of the matrix, one repetition.
 type Trial struct {
-	ID         int     `json:"id"`    // order of execution, from 1
-	Cell       int     `json:"cell"`  // same subject and parameters = same cell, from 1
-	Point      int     `json:"point"` // same parameters, any subject = same point, from 1; what a comparison compares
-	Repetition int     `json:"repetition"`
-	Seed       uint64  `json:"seed"`
+	ID         int     `json:"id"`         // order of execution, from 1
+	Cell       int     `json:"cell"`       // same subject and parameters = same cell, from 1
+	Point      int     `json:"point"`      // same parameters, any subject = same point, from 1; what a comparison compares
+	Repetition int     `json:"repetition"` // from 1
+	Seed       uint64  `json:"seed"`       // below 2^53; the same for every subject of a point and repetition
 	Subject    Subject `json:"subject"`
 	Params     Params  `json:"params"`
 }
@@ -64,15 +64,15 @@ type Params struct {
 	Pacing       string       `json:"pacing"`                  // constant, poisson, max
 	RampToPerS   float64      `json:"ramp_to_per_s,omitempty"` // linear from rate to this over the measure window
 	Burst        Burst        `json:"burst,omitzero"`
-	PayloadBytes int          `json:"payload_bytes"`
-	PayloadForm  string       `json:"payload_form"` // binary, json
-	PayloadFile  string       `json:"payload_file,omitempty"`
-	PayloadText  string       `json:"payload_text,omitempty"`
-	QoS          uint8        `json:"qos"` // NATS core has none: 0
+	PayloadBytes int          `json:"payload_bytes"`          // all of it, with its stamp
+	PayloadForm  string       `json:"payload_form"`           // binary, json
+	PayloadFile  string       `json:"payload_file,omitempty"` // Tail of its content follows the stamp
+	PayloadText  string       `json:"payload_text,omitempty"` // Tail of it follows the stamp
+	QoS          uint8        `json:"qos"`                    // NATS core has none: 0
 	Retain       bool         `json:"retain,omitempty"`
-	Window       int          `json:"window"`    // unacknowledged messages per publisher (QoS 1, 2)
-	Topic        string       `json:"topic"`     // template: {run} {stream} {publisher}
-	ClientID     string       `json:"client_id"` // template: {run} {role} {n}
+	Window       int          `json:"window,omitempty"` // unacknowledged messages per publisher; 0 = QoS 0, where it has no meaning
+	Topic        string       `json:"topic"`            // template: {run} {stream} {publisher}; levels separated by / for every protocol
+	ClientID     string       `json:"client_id"`        // template: {run} {role} {n}
 	Connect      Connect      `json:"connect"`
 	Phases       Phases       `json:"phases"`
 	Engine       string       `json:"engine"`          // auto, loop, goroutine

@@ -1,0 +1,131 @@
+package plan
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/mqlab/mqlab/internal/scenario"
+)
+
+// Bounds of what can be carried out.
+const (
+	maxTrials      = 100_000
+	maxConnections = 60_000 // from one address to one broker: its ports
+	maxMessages    = 1e12
+	maxDuration    = 366 * 24 * time.Hour
+)
+
+// checkAccess looks at the credentials and the TLS settings of a subject.
+func (r *resolver) checkAccess(at scenario.Pos, s *Subject) {
+	report := func(format string, args ...any) { r.problems.Add(at, "subjects", format, args...) }
+	a, t := &s.Auth, &s.TLS
+	switch {
+	case s.Runtime != "external" && *a != (Auth{}):
+		report("auth is for an external broker: %s is started without", s.Name)
+	case a.PasswordEnv != "" && a.UserEnv == "":
+		report("auth has password_env, but no user_env")
+	case a.TokenEnv != "" && s.Protocol != "nats":
+		report("auth.token_env is for NATS: use user_env and password_env")
+	case a.UserEnv != "" && a.TokenEnv != "", a.PasswordFile != "" && (a.UserEnv != "" || a.TokenEnv != ""):
+		report("auth names more than one place: one of user_env, token_env, password_file is needed")
+	}
+	switch {
+	case *t != (TLS{}) && !s.Encrypted():
+		report("tls is for mqtts:// and tls://: %s is not encrypted", s.Name)
+	case (t.CertFile == "") != (t.KeyFile == ""):
+		report("tls needs cert_file and key_file together")
+	}
+}
+
+// checkSubject looks for what a subject cannot do at a point.
+func (r *resolver) checkSubject(p *scenario.Point, s Subject) {
+	report := func(key, format string, args ...any) {
+		r.problems.Add(p.At(key), key, "%s: %s", s.Name, fmt.Sprintf(format, args...))
+	}
+	switch s.Protocol {
+	case "nats":
+		checkNATS(p, report)
+	case "mqtt311":
+		checkMQTT311(p, report)
+	}
+	if s.Runtime == "external" && len(p.Faults) > 0 {
+		report("faults[0]", "a broker that was not started here cannot be paused")
+	}
+	if s.Encrypted() && p.Engine.Kind == "loop" {
+		report("engine.kind", "TLS needs the goroutine engine: goroutine or auto")
+	}
+}
+
+func checkNATS(p *scenario.Point, report func(key, format string, args ...any)) {
+	const hasNo = "NATS core has no %s"
+	c := &p.Connect
+	if p.Load.QoS > 0 {
+		report("load.qos", hasNo+": only 0 is possible", "QoS")
+	}
+	for _, refused := range []struct {
+		asked bool
+		key   string
+		what  string
+	}{
+		{p.Load.Retain, "load.retain", "retained messages"},
+		{!c.CleanStart, "connect.clean_start", "sessions: only true is possible"},
+		{c.SessionExpiry > 0, "connect.session_expiry", "sessions"},
+		{c.ReceiveMaximum > 0, "connect.receive_maximum", "receive maximum"},
+		{c.MaxPacket > 0, "connect.max_packet", "maximum packet size of a client"},
+		{c.Will.Topic != "", "connect.will", "will"},
+	} {
+		if refused.asked {
+			report(refused.key, hasNo, refused.what)
+		}
+	}
+	if strings.ContainsAny(p.Load.Topic, "*> \t\r\n") || strings.Contains("/"+p.Load.Topic+"/", "//") {
+		report("load.topic", "%q is no NATS subject: no *, >, space or empty level", p.Load.Topic)
+	}
+}
+
+func checkMQTT311(p *scenario.Point, report func(key, format string, args ...any)) {
+	const needs5 = "needs MQTT 5"
+	if p.Load.Pattern == "shared" {
+		report("load.pattern", "a shared subscription %s", needs5)
+	}
+	if p.Connect.SessionExpiry > 0 {
+		report("connect.session_expiry", needs5)
+	}
+	if p.Connect.ReceiveMaximum > 0 {
+		report("connect.receive_maximum", needs5)
+	}
+	if p.Connect.MaxPacket > 0 {
+		report("connect.max_packet", needs5)
+	}
+}
+
+// checkLoad refuses what cannot be carried out in one trial.
+func (r *resolver) checkLoad(p *scenario.Point, params *Params) {
+	if n := params.connections(); n > maxConnections {
+		key := "load.publishers"
+		if params.Subscribers > params.Publishers {
+			key = "load.subscribers"
+		}
+		r.problems.Add(p.At(key), key, "%d connections are too many: at most %d from one address", n, maxConnections)
+	}
+	if n := params.messages(); params.Pacing != "max" && n < 1 {
+		r.problems.Add(p.At("load.rate"), "load.rate", "is so low that no message falls into the measure phase of %v", params.Phases.Measure)
+	}
+}
+
+// checkTotal refuses what nobody wants to wait for.
+func (r *resolver) checkTotal(s *scenario.Scenario, p *Plan) {
+	var messages, seconds float64
+	for i := range p.Trials {
+		t := &p.Trials[i]
+		messages += t.Params.messages() * t.Params.fanout()
+		seconds += t.longest().Seconds()
+	}
+	if messages > maxMessages {
+		r.problems.Add(s.At("load.rate"), "load.rate", "%.3g messages are too many: at most %.0g", messages, float64(maxMessages))
+	}
+	if seconds > maxDuration.Seconds() {
+		r.problems.Add(s.At("phases"), "phases", "the plan takes %.0f days: at most %.0f", seconds/86400, maxDuration.Hours()/24)
+	}
+}

@@ -1,0 +1,115 @@
+package plan
+
+import (
+	"math"
+	"time"
+)
+
+// Estimate is what a trial or a whole plan will need.
+type Estimate struct {
+	Trials       int   `json:"trials"`
+	BrokerStarts int   `json:"broker_starts"`
+	Messages     int64 `json:"messages,omitempty"`      // offered while measuring
+	Deliveries   int64 `json:"deliveries,omitempty"`    // that these should cause
+	PayloadBytes int64 `json:"payload_bytes,omitempty"` // of messages and deliveries, without any protocol's overhead
+	// AsFastAsPossible counts the trials whose messages cannot be foretold and are in no sum.
+	AsFastAsPossible int           `json:"as_fast_as_possible_trials,omitempty"`
+	Duration         time.Duration `json:"duration_ns"`     // if nothing is late
+	DurationMax      time.Duration `json:"duration_max_ns"` // if every drain takes its whole time
+	Connections      int           `json:"connections"`     // most at one time
+	OpenFiles        int           `json:"open_files"`      // for them, in mqlab and in the broker each; without their own
+	Ports            int           `json:"ports"`           // one for each connection, one for the broker
+}
+
+// Allowances for what takes time but is no phase.
+const (
+	startStop     = 600 * time.Millisecond // of a broker that we start
+	perConnection = 200 * time.Microsecond // TCP, protocol and subscription
+	shortDrain    = 50 * time.Millisecond  // when everything has arrived
+)
+
+// Estimate says what all trials need together.
+func (p *Plan) Estimate() Estimate {
+	var sum Estimate
+	for i := range p.Trials {
+		e := p.Trials[i].Estimate()
+		sum.Trials += e.Trials
+		sum.BrokerStarts += e.BrokerStarts
+		sum.Messages += e.Messages
+		sum.Deliveries += e.Deliveries
+		sum.PayloadBytes += e.PayloadBytes
+		sum.AsFastAsPossible += e.AsFastAsPossible
+		sum.Duration += e.Duration
+		sum.DurationMax += e.DurationMax
+		sum.Connections = max(sum.Connections, e.Connections)
+		sum.OpenFiles = max(sum.OpenFiles, e.OpenFiles)
+		sum.Ports = max(sum.Ports, e.Ports)
+	}
+	return sum
+}
+
+// Estimate says what the trial needs.
+func (t *Trial) Estimate() Estimate {
+	p := &t.Params
+	messages := math.Round(p.messages())
+	deliveries := messages * p.fanout()
+	e := Estimate{
+		Trials:       1,
+		Messages:     int64(messages),
+		Deliveries:   int64(deliveries),
+		PayloadBytes: int64((messages + deliveries) * float64(p.PayloadBytes)),
+		Connections:  p.connections(),
+		OpenFiles:    p.connections() + 1,
+		Ports:        p.connections() + 1,
+		DurationMax:  t.longest(),
+	}
+	e.Duration = e.DurationMax - p.Phases.Drain + min(p.Phases.Drain, shortDrain)
+	if t.Subject.Runtime != "external" {
+		e.BrokerStarts = 1
+	}
+	if p.Pacing == "max" {
+		e.AsFastAsPossible = 1
+	}
+	return e
+}
+
+// longest is how long the trial takes with its whole drain.
+func (t *Trial) longest() time.Duration {
+	p := &t.Params
+	connect := time.Duration(p.connections()) * perConnection
+	if rate := p.Connect.RatePerS; rate > 0 {
+		connect = max(connect, time.Duration(float64(p.connections())/rate*float64(time.Second)))
+	}
+	d := connect + p.Phases.Settle + p.Phases.WarmUp + p.Phases.Measure + p.Phases.Drain
+	if t.Subject.Runtime != "external" {
+		d += startStop
+	}
+	return d
+}
+
+func (p *Params) connections() int { return p.Publishers + p.Subscribers }
+
+// messages is how many are expected to be due while measuring; 0 if they are sent as fast as possible.
+func (p *Params) messages() float64 {
+	if p.Pacing == "max" {
+		return 0
+	}
+	rate := p.RatePerS
+	if p.RampToPerS > 0 {
+		rate = (rate + p.RampToPerS) / 2
+	}
+	n := rate * p.Phases.Measure.Seconds()
+	if p.Burst.Every > 0 {
+		bursts := (p.Phases.Measure - 1) / p.Burst.Every
+		n += float64(bursts) * float64(p.Burst.Count)
+	}
+	return n
+}
+
+// fanout is how many deliveries one message should cause.
+func (p *Params) fanout() float64 {
+	if p.Pattern == "fanout" {
+		return float64(p.Subscribers)
+	}
+	return 1
+}

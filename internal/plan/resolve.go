@@ -1,0 +1,234 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/mqlab/mqlab/internal/scenario"
+)
+
+// Options are what Resolve cannot know by itself.
+type Options struct {
+	// Seed is used if the scenario has none; below 2^53.
+	Seed uint64
+	// Installed reports whether a process subject that auto may stand for is there. Nil: none is.
+	Installed func(Subject) bool
+	// ReadFile reads a payload file. Nil: there is none.
+	ReadFile func(name string) ([]byte, error)
+}
+
+// Resolve makes every choice that a scenario leaves open. The error holds everything that is wrong, as scenario.Errors.
+func Resolve(s *scenario.Scenario, o Options) (*Plan, error) {
+	points, problems := s.Points()
+	r := resolver{options: o, problems: problems}
+	subjects := r.subjects(s.Subjects)
+	params := make([]Params, len(points))
+	for i := range points {
+		params[i] = r.params(&points[i])
+		for _, subject := range subjects {
+			r.checkSubject(&points[i], subject)
+		}
+		r.checkLoad(&points[i], &params[i])
+	}
+	p := &Plan{
+		Scenario:    s.Name,
+		Description: s.Description,
+		Seed:        o.Seed,
+		Repeat:      s.Repeat,
+		Subjects:    subjects,
+	}
+	if s.Seed != nil {
+		p.Seed = *s.Seed
+	}
+	if n := len(subjects) * len(points) * s.Repeat; n > maxTrials {
+		r.problems.Add(s.At("matrix"), "matrix", "%d trials are too many: at most %d", n, maxTrials)
+	} else {
+		p.Trials = interleave(p.Seed, subjects, params, s.Repeat)
+		r.checkTotal(s, p)
+	}
+	if err := r.problems.Err(); err != nil {
+		return nil, err
+	}
+	return p, nil
+}
+
+// interleave puts the trials in order: within a repetition the points as written, at each point all subjects one after
+// the other. Every repetition starts with the next subject (A B C, B C A, C A B), so that neither a drifting machine
+// nor the place in the row favours one.
+func interleave(seed uint64, subjects []Subject, points []Params, repeat int) []Trial {
+	var trials []Trial
+	for rep := range repeat {
+		for point, params := range points {
+			for i := range subjects {
+				s := (i + rep) % len(subjects)
+				trials = append(trials, Trial{
+					ID:         len(trials) + 1,
+					Cell:       point*len(subjects) + s + 1,
+					Point:      point + 1,
+					Repetition: rep + 1,
+					Seed:       derive(seed, point, rep),
+					Subject:    subjects[s],
+					Params:     params,
+				})
+			}
+		}
+	}
+	return trials
+}
+
+// derive mixes the seed of a point and repetition out of the plan's (the finalizer of SplitMix64, Steele et al. 2014).
+func derive(seed uint64, point, rep int) uint64 {
+	z := seed
+	for _, n := range []uint64{uint64(point), uint64(rep)} {
+		z += (n + 1) * 0x9e3779b97f4a7c15
+		z = (z ^ z>>30) * 0xbf58476d1ce4e5b9
+		z = (z ^ z>>27) * 0x94d049bb133111eb
+		z ^= z >> 31
+	}
+	return z >> 11
+}
+
+// resolver collects problems while it resolves.
+type resolver struct {
+	options  Options
+	problems scenario.Errors
+}
+
+// subjects reads the subjects and expands auto.
+func (r *resolver) subjects(written []scenario.Subject) []Subject {
+	var list []Subject
+	seen := func(name string) bool {
+		return slices.ContainsFunc(list, func(s Subject) bool { return s.Name == name })
+	}
+	for _, w := range written {
+		if w.Subject == "auto" {
+			if w.Auth != (scenario.Auth{}) || w.TLS != (scenario.TLS{}) {
+				r.problems.Add(w.At, "subjects", "auth and tls are for a single external broker, not for auto")
+			}
+			for _, s := range r.automatic() {
+				if !seen(s.Name) {
+					list = append(list, s)
+				}
+			}
+			continue
+		}
+		s, err := ParseSubject(w.Subject)
+		if err != nil {
+			r.problems.Add(w.At, "subjects", "%v", err)
+			continue
+		}
+		s.Auth, s.TLS = Auth(w.Auth), TLS(w.TLS)
+		r.checkAccess(w.At, &s)
+		if seen(s.Name) {
+			r.problems.Add(w.At, "subjects", "%s is written twice", s.Name)
+			continue
+		}
+		list = append(list, s)
+	}
+	return list
+}
+
+// automatic are the subjects that auto stands for on this machine.
+func (r *resolver) automatic() []Subject {
+	var list []Subject
+	for _, name := range automatic {
+		s, err := ParseSubject(name)
+		if err == nil && (s.Runtime == "embedded" || r.options.Installed != nil && r.options.Installed(s)) {
+			list = append(list, s)
+		}
+	}
+	return list
+}
+
+// params takes over a point of the matrix.
+func (r *resolver) params(p *scenario.Point) Params {
+	l := &p.Load
+	out := Params{
+		Pattern:      l.Pattern,
+		Publishers:   l.Publishers,
+		Subscribers:  l.Subscribers,
+		RatePerS:     l.Rate.Total(l.Publishers),
+		Pacing:       l.Pacing,
+		RampToPerS:   l.Ramp.To.Total(l.Publishers),
+		Burst:        Burst(l.Burst),
+		PayloadBytes: r.payloadBytes(p),
+		PayloadForm:  l.Payload.Form,
+		PayloadFile:  l.Payload.File,
+		PayloadText:  l.Payload.Text,
+		QoS:          uint8(l.QoS),
+		Retain:       l.Retain,
+		Topic:        l.Topic,
+		ClientID:     l.ClientID,
+		Connect:      connect(p),
+		Phases:       Phases(p.Phases),
+		Engine:       p.Engine.Kind,
+		Loops:        p.Engine.Loops,
+		Quantum:      string(p.Engine.Quantum),
+		NoDelay:      p.Engine.NoDelay,
+		Verify:       p.Engine.Verify,
+		Samples:      p.Samples,
+	}
+	if l.Rate.Max {
+		out.Pacing = "max"
+	}
+	if l.QoS > 0 {
+		out.Window = l.Window
+	}
+	for _, f := range p.Faults {
+		out.Faults = append(out.Faults, Fault{At: f.At, Kind: "pause", For: f.Pause})
+	}
+	for _, a := range p.Set {
+		out.Set = append(out.Set, Assignment(a))
+	}
+	return out
+}
+
+func connect(p *scenario.Point) Connect {
+	c := &p.Connect
+	return Connect{
+		RatePerS:       c.Rate.PerSecond,
+		Timeout:        c.Timeout,
+		KeepAlive:      c.KeepAlive,
+		CleanStart:     c.CleanStart,
+		SessionExpiry:  c.SessionExpiry,
+		ReceiveMaximum: c.ReceiveMaximum,
+		MaxPacketBytes: int(c.MaxPacket),
+		WillTopic:      c.Will.Topic,
+		WillPayload:    c.Will.Payload,
+		Reconnect:      c.Reconnect,
+		HoldAcks:       p.Subscriber.HoldAcks,
+		ReadBytesPerS:  int(p.Subscriber.ReadRate),
+	}
+}
+
+// payloadBytes is the size of the whole payload. A file is read to know it.
+func (r *resolver) payloadBytes(p *scenario.Point) int {
+	l := &p.Load.Payload
+	content := []byte(l.Text)
+	switch {
+	case l.File == "" && l.Text == "":
+		return int(l.Size)
+	case l.File != "":
+		var err error
+		if content, err = r.readFile(l.File); err != nil {
+			r.problems.Add(p.At("load.payload.file"), "load.payload.file", "%v", err)
+			return 0
+		}
+	}
+	tail, err := Tail(l.Form, content)
+	if err != nil {
+		key := "load.payload.text"
+		if l.File != "" {
+			key = "load.payload.file"
+		}
+		r.problems.Add(p.At(key), key, "%v", err)
+	}
+	return tailOffset(l.Form) + len(tail)
+}
+
+func (r *resolver) readFile(name string) ([]byte, error) {
+	if r.options.ReadFile == nil {
+		return nil, fmt.Errorf("cannot read %s here", name)
+	}
+	return r.options.ReadFile(name)
+}

@@ -1,0 +1,111 @@
+package scenario
+
+import (
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Set overrides one key, as the flag --set key=value does. A swept key is no longer swept. Lists and groups are written
+// in YAML's short form: subjects=[mochi, nats], matrix.load.qos=[0, 1].
+func (s *Scenario) Set(assignment string) {
+	key, text, ok := strings.Cut(assignment, "=")
+	source := "--set " + assignment
+	if strings.HasPrefix(key, "subjects") || strings.HasPrefix(key, "matrix.subjects") {
+		source = "--set " + key // a URL may hold a password
+	}
+	if !ok {
+		s.problems.Add(Pos{Source: source}, "", "write --set key=value")
+		return
+	}
+	s.set(source, key, text)
+}
+
+func (s *Scenario) set(source, key, text string) {
+	d := decoder{s, source, true}
+	if swept, ok := strings.CutPrefix(key, "matrix."); ok {
+		if body := d.parse([]byte(text)); body != nil {
+			s.unsweep(swept)
+			d.axis(entry{swept, Pos{Source: source}, body}, &s.Matrix)
+		}
+		return
+	}
+	f, err := lookup(reflect.ValueOf(s).Elem(), key)
+	if err != nil {
+		s.problems.Add(Pos{Source: source}, key, "%v", err)
+		return
+	}
+	s.unsweep(key)
+	if !f.single() {
+		if body := d.parse([]byte(text)); body != nil {
+			d.value(body, f)
+		}
+		return
+	}
+	s.at[f.key] = Pos{Source: source}
+	if err := f.set(text); err != nil {
+		s.problems.Add(Pos{Source: source}, f.key, "%v", err)
+	}
+}
+
+// unsweep removes a key from the matrix.
+func (s *Scenario) unsweep(key string) {
+	settings := Defaults()
+	if f, err := lookup(reflect.ValueOf(&settings).Elem(), key); err == nil {
+		s.Matrix = slices.DeleteFunc(s.Matrix, func(a Axis) bool { return a.path == f.key })
+	}
+}
+
+// Compare overrides the subjects, as the flag --brokers does: names with commas between them.
+func (s *Scenario) Compare(subjects string) {
+	at := Pos{Source: "--brokers"}
+	s.at["subjects"] = at
+	s.Subjects = nil
+	for name := range strings.SplitSeq(subjects, ",") {
+		s.Subjects = append(s.Subjects, Subject{Subject: strings.TrimSpace(name), At: at})
+	}
+}
+
+// Measure overrides how long each trial is measured, as the flag --duration does.
+func (s *Scenario) Measure(d time.Duration) {
+	s.set("--duration "+d.String(), "phases.measure", d.String())
+}
+
+// Times overrides the number of repetitions, as the flag --repeat does.
+func (s *Scenario) Times(n int) {
+	s.set("--repeat "+strconv.Itoa(n), "repeat", strconv.Itoa(n))
+}
+
+// SeedWith overrides the seed, as the flag --seed does.
+func (s *Scenario) SeedWith(seed uint64) {
+	text := strconv.FormatUint(seed, 10)
+	s.set("--seed "+text, "seed", text)
+}
+
+// KeepSamples keeps the times of every message, as the flag --samples does.
+func (s *Scenario) KeepSamples() { s.set("--samples", "samples", "true") }
+
+// Quick bounds what takes time, as the flag --quick does: settle 100 ms, warm-up 300 ms, measure 2 s, drain 1 s, three
+// repetitions. The measure phase stays long enough for two bursts and for 1 s after the last fault. Swept values stay as
+// they are. Overrides made later win.
+func (s *Scenario) Quick() {
+	at := Pos{Source: "--quick"}
+	measure := max(2*time.Second, 2*s.Load.Burst.Every+1)
+	for _, f := range s.Faults {
+		measure = max(measure, f.At+f.Pause+time.Second)
+	}
+	bound := func(key string, d *time.Duration, most time.Duration) {
+		if *d > most {
+			*d, s.at[key] = most, at
+		}
+	}
+	bound("phases.settle", &s.Phases.Settle, 100*time.Millisecond)
+	bound("phases.warmup", &s.Phases.WarmUp, 300*time.Millisecond)
+	bound("phases.measure", &s.Phases.Measure, measure)
+	bound("phases.drain", &s.Phases.Drain, time.Second)
+	if s.Repeat > 3 {
+		s.Repeat, s.at["repeat"] = 3, at
+	}
+}
