@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/mqlab/mqlab/internal/hist"
 	"github.com/mqlab/mqlab/internal/ledger"
 )
 
@@ -140,7 +141,7 @@ func readTrial(run *os.Root, id int, m *Manifest) Trial {
 	}
 	defer root.Close()
 	t.readRecord(root)
-	t.Windows = readLines[ledger.Window](&t, root, windowsFile)
+	t.readWindows(root)
 	t.Events = readLines[Event](&t, root, eventsFile)
 	_, err = root.Stat(samplesFile)
 	t.HasSamples = err == nil
@@ -156,15 +157,85 @@ func (t *Trial) readRecord(root *os.Root) {
 	if errors.Is(err, fs.ErrNotExist) {
 		return
 	}
-	r := t.TrialRecord
+	var r TrialRecord
 	if err == nil {
 		err = json.Unmarshal(b, &r)
 	}
-	if err != nil {
+	switch {
+	case err != nil:
 		t.damaged("%s: %v", recordFile, err)
-		return
+	case r.Trial.ID != t.Trial.ID:
+		t.damaged("%s is of trial %d", recordFile, r.Trial.ID)
+	default:
+		t.TrialRecord = r
 	}
-	t.TrialRecord = r
+}
+
+// readWindows reads the windows and gives them their histograms: the i-th interval of a log belongs to the i-th window of
+// that group which says that it has one.
+func (t *Trial) readWindows(root *os.Root) {
+	lines := readLines[windowLine](t, root, windowsFile)
+	if len(lines) == 0 && t.State == Finished {
+		t.damaged("%s holds no window", windowsFile)
+	}
+	logs := map[string]*logCursor{}
+	for i := range lines {
+		w := &lines[i].Window
+		for m := range ledger.NumMetrics {
+			want := lines[i].Recorded[m.String()]
+			if want == 0 {
+				continue
+			}
+			name := logName(w.Group, m)
+			if logs[name] == nil {
+				logs[name] = t.openLog(root, name)
+			}
+			w.Hists[m] = t.nextHist(name, logs[name], want)
+		}
+		t.Windows = append(t.Windows, *w)
+	}
+	for name, l := range logs {
+		if left := len(l.intervals) - l.next; left > 0 && t.State != Cut {
+			t.damaged("%s holds %d histograms of no window", name, left)
+		}
+	}
+}
+
+// logCursor goes through the intervals of a histogram log.
+type logCursor struct {
+	intervals []hist.Interval
+	next      int
+}
+
+func (t *Trial) openLog(root *os.Root, name string) *logCursor {
+	f, err := root.Open(name)
+	if err != nil {
+		t.damaged("%s: %v", name, err)
+		return &logCursor{}
+	}
+	defer f.Close()
+	intervals, err := hist.ReadLog(f)
+	if err != nil {
+		t.damaged("%s: %v", name, err)
+	}
+	return &logCursor{intervals: intervals}
+}
+
+// nextHist returns the next histogram of a log, which must hold want values; nil and damage if it does not.
+func (t *Trial) nextHist(name string, l *logCursor, want int64) *hist.Hist {
+	l.next++
+	if l.next > len(l.intervals) {
+		if l.next == len(l.intervals)+1 {
+			t.damaged("%s ends after %d histograms, its windows have more", name, len(l.intervals))
+		}
+		return nil
+	}
+	h := l.intervals[l.next-1].Hist
+	if h.Count() != want {
+		t.damaged("%s: histogram %d holds %d values, its window says %d", name, l.next, h.Count(), want)
+		return nil
+	}
+	return h
 }
 
 // readLines reads a file of JSON lines. A last line without its end is what a killed writer leaves: it is ignored.

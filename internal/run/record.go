@@ -131,13 +131,13 @@ type StreamTotal struct {
 // Checks are the facts that decide whether a trial may be believed. The zero value of a field is the good one, except
 // SubscribersReady and Measured.
 type Checks struct {
-	SubscribersReady bool   `json:"subscribers_ready"`           // every subscription was confirmed before publishing began
-	Measured         int64  `json:"measured_ns"`                 // actual length of the measure window
-	SamplesDropped   uint64 `json:"samples_dropped,omitempty"`   // records that samples.bin lacks
-	HoleOverflow     bool   `json:"hole_overflow,omitempty"`     // a stream had more open holes than the ledger holds
-	LedgerMismatch   string `json:"ledger_mismatch,omitempty"`   // a sum that does not come out, in words
-	Interrupted      bool   `json:"interrupted,omitempty"`       // the user stopped it
-	BrokerExited     string `json:"broker_exited,omitempty"`     // how, if it did while it was measured
+	SubscribersReady bool   `json:"subscribers_ready"`              // every subscription was confirmed before publishing began
+	Measured         int64  `json:"measured_ns"`                    // actual length of the measure window
+	SamplesDropped   uint64 `json:"samples_dropped,omitempty"`      // records that samples.bin lacks
+	HoleOverflow     bool   `json:"hole_overflow,omitempty"`        // a stream had more open holes than the ledger holds
+	LedgerMismatch   string `json:"ledger_mismatch,omitempty"`      // a sum that does not come out, in words
+	Interrupted      bool   `json:"interrupted,omitempty"`          // the user stopped it
+	BrokerExited     string `json:"broker_exited,omitempty"`        // how, if it did while it was measured
 	ClockUncertainty int64  `json:"clock_uncertainty_ns,omitempty"` // of kernel timestamps
 }
 

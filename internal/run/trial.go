@@ -4,10 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/url"
 	"os"
 	"sync"
 	"time"
 
+	"github.com/mqlab/mqlab/internal/hist"
 	"github.com/mqlab/mqlab/internal/ledger"
 )
 
@@ -16,35 +18,67 @@ import (
 type TrialWriter struct {
 	id      int
 	root    *os.Root
-	start   time.Time // zero of the histogram logs
 	mu      sync.Mutex
 	err     error
+	origin  time.Time
 	files   map[string]*os.File
+	logs    map[string]*hist.LogWriter
 	samples *SampleQueue
 }
 
-func newTrialWriter(id int, root *os.Root, start time.Time) *TrialWriter {
-	return &TrialWriter{id: id, root: root, start: start, files: map[string]*os.File{}}
+func newTrialWriter(id int, root *os.Root, origin time.Time) *TrialWriter {
+	return &TrialWriter{id: id, root: root, origin: origin, files: map[string]*os.File{}, logs: map[string]*hist.LogWriter{}}
 }
 
-// windowLine is a line of windows.jsonl. Hists says how many values each histogram log must hold for the window.
+// windowLine is a line of windows.jsonl. Recorded says how many values each histogram log holds for the window, by metric.
 type windowLine struct {
 	ledger.Window
-	Hists map[string]int64 `json:"hists,omitempty"`
+	Recorded map[string]int64 `json:"hists,omitempty"`
+}
+
+// logName is the file of one group's histograms of one metric.
+func logName(group string, m ledger.Metric) string {
+	return url.PathEscape(group) + "." + m.String() + logSuffix
+}
+
+// Origin says at what time the measure window opens, which is the zero of all windows. It gives the histogram logs their
+// absolute times and must come before the first window; without it they count from the start of the run.
+func (t *TrialWriter) Origin(measure time.Time) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.origin = measure
 }
 
 // Window appends a window and its histograms.
 func (t *TrialWriter) Window(w *ledger.Window) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	line := windowLine{Window: *w, Hists: map[string]int64{}}
+	line := windowLine{Window: *w, Recorded: map[string]int64{}}
 	for m, h := range w.Hists {
 		if h != nil && h.Count() > 0 {
-			line.Hists[ledger.Metric(m).String()] = h.Count()
+			line.Recorded[ledger.Metric(m).String()] = h.Count()
+			t.log(logName(w.Group, ledger.Metric(m)), w, h)
 		}
 	}
 	t.line(windowsFile, &line)
 	return t.err
+}
+
+// log appends one histogram of w to the named log, tagged with the phase.
+func (t *TrialWriter) log(name string, w *ledger.Window, h *hist.Hist) {
+	f := t.file(name)
+	if t.err != nil {
+		return
+	}
+	l, err := t.logs[name], error(nil)
+	if l == nil {
+		l, err = hist.NewLogWriter(f, t.origin)
+		t.logs[name] = l
+	}
+	if err == nil {
+		err = l.Write(w.Phase, w.Start, w.End, h)
+	}
+	t.fail(err)
 }
 
 // Event appends a moment of the timeline.
@@ -79,6 +113,9 @@ func (t *TrialWriter) Finish(r *TrialRecord) error {
 	}
 	for _, f := range t.files {
 		t.err = errors.Join(t.err, f.Sync(), f.Close())
+	}
+	if r.State == "" {
+		t.fail(errors.New("record without a state"))
 	}
 	if t.err == nil {
 		t.err = writeWhole(t.root, recordFile, r)
