@@ -15,7 +15,7 @@ type serverError struct {
 }
 
 func (e *serverError) Error() string {
-	s := "nats: server: " + e.text
+	s := "nats: server: " + string(shorten([]byte(e.text)))
 	if h := hint(e.text); h != "" {
 		s += ": " + h
 	}
@@ -45,7 +45,7 @@ func hint(text string) string {
 // parseErr reads the argument of -ERR. By the protocol the server closes the connection after every error but those of
 // permission, subject and subscription limits.
 func parseErr(args []byte) *serverError {
-	text := string(shorten(bytes.Trim(args, "' \t")))
+	text := string(bytes.Trim(args, "' \t"))
 	e := &serverError{text: text, fatal: true}
 	lower := strings.ToLower(text)
 	switch {

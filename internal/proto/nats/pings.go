@@ -42,17 +42,19 @@ func (p *pings) oldest() ping { return p.queue[p.first] }
 
 func (p *pings) pop() {
 	p.first++
-	if !p.empty() {
-		return
-	}
-	p.first = 0
-	p.queue = p.queue[:0]
-	if cap(p.queue) > 4 { // an idle connection shall be small
-		p.queue = nil
+	if p.empty() {
+		p.reset()
 	}
 }
 
-func (p *pings) reset() { *p = pings{queue: p.queue[:0]} }
+// reset forgets all; an idle connection shall be small.
+func (p *pings) reset() {
+	p.first = 0
+	p.queue = p.queue[:0]
+	if cap(p.queue) > 4 {
+		p.queue = nil
+	}
+}
 
 // maxUnanswered is how many keep-alive PINGs may be under way before the peer counts as gone.
 const maxUnanswered = 2

@@ -1,0 +1,79 @@
+package nats
+
+import (
+	"testing"
+
+	"github.com/mqlab/mqlab/internal/proto"
+)
+
+// readyClient is a client that a server of ours has accepted.
+func readyClient(tb testing.TB, cfg *Config) *Client {
+	tb.Helper()
+	c, s := NewClient(cfg), NewServer(&ServerConfig{})
+	toServer, toClient := c.Open(0, nil), s.Open(0, nil)
+	for c.phase != ready {
+		toServer = feedAll(tb, c, toClient)
+		toClient = feedAll(tb, s, toServer)
+	}
+	return c
+}
+
+// feedAll feeds whole units and returns the answers.
+func feedAll(tb testing.TB, s proto.Session, in []byte) (out []byte) {
+	tb.Helper()
+	var ev proto.Event
+	for len(in) > 0 {
+		n, o, err := s.Feed(0, in, out, &ev)
+		if err != nil || n == 0 {
+			tb.Fatalf("Feed(%q) = %d, %v", in, n, err)
+		}
+		in, out = in[n:], o
+	}
+	return out
+}
+
+func BenchmarkPublish(b *testing.B) {
+	for _, size := range []int{0, 64, 1024, 16384} {
+		b.Run(byteCount(size), func(b *testing.B) {
+			c := readyClient(b, &Config{})
+			m := proto.Message{Topic: []byte("bench.sensor.000017"), Payload: make([]byte, size)}
+			out := make([]byte, 0, 64<<10)
+			b.SetBytes(int64(size))
+			b.ReportAllocs()
+			for b.Loop() {
+				if len(out)+size+100 > cap(out) {
+					out = out[:0]
+				}
+				out, _ = c.Publish(&m, out)
+			}
+		})
+	}
+}
+
+func BenchmarkFeed(b *testing.B) {
+	for _, size := range []int{64, 1024, 16384} {
+		b.Run(byteCount(size), func(b *testing.B) {
+			c := readyClient(b, &Config{})
+			m := message{verb: "MSG ", subject: []byte("bench.sensor.000017"), sid: "17 ", payload: make([]byte, size)}
+			var in []byte
+			for len(in) < 64<<10 {
+				in = m.append(in)
+			}
+			var ev proto.Event
+			rest := in
+			b.SetBytes(int64(size))
+			b.ReportAllocs()
+			for b.Loop() {
+				n, _, err := c.Feed(0, rest, nil, &ev)
+				if err != nil || ev.Kind != proto.Delivered {
+					b.Fatal(err)
+				}
+				if rest = rest[n:]; len(rest) == 0 {
+					rest = in
+				}
+			}
+		})
+	}
+}
+
+func byteCount(n int) string { return string(appendUint(nil, uint64(n))) + "B" }
