@@ -1,0 +1,287 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/mqlab/mqlab/internal/ledger"
+	"github.com/mqlab/mqlab/internal/proto"
+)
+
+type state uint8
+
+const (
+	down        state = iota // no connection
+	opening                  // connected, handshake under way
+	subscribing              // accepted, subscriptions not all confirmed
+	ready
+)
+
+// client is one connection. An idle one costs little: what only publishers or subscribers need hangs behind a pointer.
+type client struct {
+	session proto.Client
+	pub     *publisher
+	sub     *subscriber
+	pend    []byte // what the socket did not take
+	tick    int64  // when the session wants Tick
+	at      int64  // deadline in timers
+	dialled int64  // when the present attempt began
+	id      int
+	slot    int32 // place in timers, -1 = none
+	retries int32
+	state   state
+	full    bool // the socket takes no more bytes now
+	was     bool // has been ready before
+}
+
+// ClientSpec describes one connection.
+type ClientSpec struct {
+	Session   proto.Client
+	Publish   *PublishSpec
+	Subscribe *SubscribeSpec
+}
+
+// SubscribeSpec says what a connection receives: streams FirstStream … FirstStream+len(Trackers)-1.
+type SubscribeSpec struct {
+	Subscriptions []proto.Subscription
+	FirstStream   uint32
+	Trackers      []ledger.Tracker // shared subscriptions give the same slice to all members
+}
+
+type subscriber struct {
+	SubscribeSpec
+	left int // subscriptions not yet confirmed
+}
+
+// Add registers a connection and returns its id, counted from 0. The Wire has yet to dial it.
+func (c *Core) Add(s ClientSpec) int {
+	cl := &client{session: s.Session, id: len(c.clients), slot: -1, tick: math.MaxInt64, at: math.MaxInt64}
+	if s.Publish != nil {
+		cl.pub = newPublisher(s.Publish)
+	}
+	if s.Subscribe != nil {
+		cl.sub = &subscriber{SubscribeSpec: *s.Subscribe}
+	}
+	c.clients = append(c.clients, cl)
+	return cl.id
+}
+
+// Dialling tells that an attempt to connect id begins.
+func (c *Core) Dialling(id int, now int64) {
+	c.clients[id].dialled = now
+	c.opened = min(c.opened, now)
+	c.conns.Attempted++
+}
+
+// Connected tells that connection id carries bytes; tcp and tls are how long its parts took (tls 0 = none).
+func (c *Core) Connected(id int, now int64, tcp, tls time.Duration) {
+	c.rotate(now)
+	cl := c.clients[id]
+	cl.state, cl.full, cl.pend = opening, false, nil
+	r := c.recorder(cl)
+	r.record(ledger.ConnectTCP, int64(tcp))
+	if tls > 0 {
+		r.record(ledger.ConnectTLS, int64(tls))
+	}
+	c.out = cl.session.Open(now, c.out[:0])
+	c.send(cl, c.out, now)
+}
+
+// Lost tells that connection id died or could not be made. It is dialled again where the settings say so.
+func (c *Core) Lost(id int, now int64, err error) {
+	c.rotate(now)
+	c.drop(c.clients[id], now, err)
+}
+
+// Receive takes what arrived on connection id and returns how much of it was consumed; the rest must be presented
+// again with more bytes behind it. kernel is when the kernel received the last of these bytes, 0 if unknown.
+func (c *Core) Receive(id int, now, kernel int64, in []byte) int {
+	c.rotate(now)
+	cl := c.clients[id]
+	used := 0
+	c.out = c.out[:0]
+	c.ev = proto.Event{}
+	for cl.state != down && (used < len(in) || c.resuming()) {
+		n, out, err := cl.session.Feed(now, in[used:], c.out, &c.ev)
+		c.out = out
+		used += n
+		silent := c.ev.Kind == proto.None && c.ev.Err == nil
+		if !silent {
+			last := kernel
+			if used < len(in) {
+				last = 0 // the kernel's stamp belongs to the last message only
+			}
+			c.handle(cl, now, last)
+		}
+		if err != nil {
+			c.send(cl, c.out, now)
+			c.drop(cl, now, err)
+			return used
+		}
+		if n == 0 && silent {
+			break
+		}
+	}
+	c.recorder(cl).window().InWindow.BytesIn += uint64(used)
+	c.send(cl, c.out, now)
+	if cl.pub != nil && cl.pub.waiting() {
+		c.publish(cl, now)
+	}
+	c.schedule(cl)
+	return used
+}
+
+// resuming tells that the session may have messages to resend although no bytes are left.
+func (c *Core) resuming() bool {
+	return c.ev.Kind == proto.Resend || (c.ev.Kind == proto.Ready && c.ev.Resumed)
+}
+
+// handle acts on one event of a session; answers go to c.out.
+func (c *Core) handle(cl *client, now, kernel int64) {
+	ev := &c.ev
+	switch ev.Kind {
+	case proto.Delivered:
+		c.deliver(cl, now, kernel)
+	case proto.Acked:
+		c.acked(cl, now)
+	case proto.Resend:
+		c.resend(cl)
+	case proto.Ready:
+		c.accepted(cl, now)
+	case proto.Subscribed:
+		c.subscribed(cl, now)
+	case proto.Closed:
+		c.drop(cl, now, ev.Err)
+	case proto.None:
+		c.refused(cl, now, ev.Err)
+	}
+}
+
+func (c *Core) accepted(cl *client, now int64) {
+	if cl.pub != nil && !c.ev.Resumed {
+		c.forget(cl.pub)
+	}
+	cl.state = subscribing
+	if cl.sub != nil {
+		cl.sub.left = len(cl.sub.Subscriptions)
+		for i := range cl.sub.Subscriptions {
+			out, err := cl.session.Subscribe(&cl.sub.Subscriptions[i], c.out)
+			if err != nil {
+				c.fail(err)
+				return
+			}
+			c.out = out
+		}
+	}
+	c.settled(cl, now)
+}
+
+func (c *Core) subscribed(cl *client, now int64) {
+	if err := c.ev.Err; err != nil {
+		c.refused(cl, now, err)
+		return
+	}
+	if cl.state == subscribing {
+		cl.sub.left--
+		c.settled(cl, now)
+	}
+}
+
+// settled makes the client ready once every subscription is confirmed.
+func (c *Core) settled(cl *client, now int64) {
+	if cl.sub != nil && cl.sub.left > 0 {
+		return
+	}
+	cl.state, cl.retries = ready, 0
+	cl.tick = now
+	c.progress.Ready++
+	c.conns.Established++
+	c.recorder(cl).record(ledger.Connect, now-cl.dialled)
+	if cl.was {
+		c.conns.Reconnected++
+		c.event(now, "reconnected", cl.id, "")
+	}
+	cl.was = true
+	c.schedule(cl)
+}
+
+// refused notes what the broker would not do although the connection lives: nothing can be measured on it.
+func (c *Core) refused(cl *client, now int64, err error) {
+	if err == nil {
+		return
+	}
+	c.conns.note(err.Error(), 1)
+	c.event(now, "refused", cl.id, err.Error())
+	c.fail(err)
+}
+
+func (c *Core) fail(err error) {
+	if c.progress.Err == nil {
+		c.progress.Err = err
+	}
+}
+
+// ErrClosed is the end of a connection that the broker closed without a word.
+var ErrClosed = errors.New("the broker closed the connection")
+
+// drop ends the connection and dials again where that makes sense.
+func (c *Core) drop(cl *client, now int64, err error) {
+	if c.stopping {
+		cl.state = down
+		return
+	}
+	if err == nil {
+		err = ErrClosed
+	}
+	switch cl.state {
+	case ready:
+		c.progress.Ready--
+		c.conns.Lost++
+		c.conns.note(err.Error(), 1)
+		c.event(now, "lost", cl.id, err.Error())
+	default:
+		c.conns.Failed++
+		c.conns.note(err.Error(), 1)
+		c.event(now, "failed", cl.id, err.Error())
+		if !cl.was && Permanent(err) {
+			c.fail(err)
+		}
+	}
+	if cl.state != down {
+		c.wire.Hangup(cl.id)
+	}
+	cl.state, cl.full, cl.pend = down, true, nil
+	c.schedule(cl)
+	if c.progress.Err == nil && (c.Reconnect || !cl.was) {
+		c.wire.Dial(cl.id, now+int64(c.backOff(cl)))
+	} else if c.progress.Err == nil {
+		c.fail(fmt.Errorf("connection lost, and reconnecting is off: %w", err))
+	}
+}
+
+// backOff doubles from 100 ms to 5 s, with "equal jitter": half fixed, half random.
+func (c *Core) backOff(cl *client) time.Duration {
+	d := min(100*time.Millisecond<<min(cl.retries, 10), 5*time.Second)
+	cl.retries++
+	return d/2 + time.Duration(c.rng.Int64N(int64(d/2)))
+}
+
+// Permanent tells whether trying again cannot help, because the peer or the configuration says no.
+func Permanent(err error) bool {
+	var p interface{ Temporary() bool }
+	return !errors.As(err, &p) || !p.Temporary()
+}
+
+// Goodbye closes all connections gracefully. Nothing is dialled again.
+func (c *Core) Goodbye(now int64) {
+	c.stopping = true
+	for _, cl := range c.clients {
+		if cl.state != down {
+			c.send(cl, cl.session.Close(c.out[:0]), now)
+			cl.state = down
+			c.wire.Hangup(cl.id)
+		}
+	}
+}

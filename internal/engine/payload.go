@@ -1,0 +1,43 @@
+package engine
+
+import (
+	"bytes"
+
+	"github.com/mqlab/mqlab/internal/stamp"
+)
+
+// Payload is what every message of a trial carries behind its stamp. It is a scratch buffer, too: a Payload belongs to one Core.
+type Payload struct {
+	template []byte
+	json     bool
+	every    uint64 // the filler of each such sequence number is compared byte for byte
+	header   int
+}
+
+// NewPayload returns a payload whose bytes are template, to be overwritten by the stamp at its start. template must be at
+// least stamp.Size bytes (stamp.JSONSize in JSON form). every = 1 compares the filler of each message, n of each n-th.
+func NewPayload(template []byte, json bool, every uint64) Payload {
+	p := Payload{template: bytes.Clone(template), json: json, every: max(every, 1), header: stamp.Size}
+	if json {
+		p.header = stamp.JSONSize
+	}
+	return p
+}
+
+// stamped returns the payload carrying s, valid until the next call.
+func (p *Payload) stamped(s *stamp.Stamp) []byte {
+	if p.json {
+		stamp.PutJSON(p.template, s)
+	} else {
+		stamp.Put(p.template, s)
+	}
+	return p.template
+}
+
+// intact tells whether the part behind the stamp is what was sent.
+func (p *Payload) intact(got []byte, seq uint64) bool {
+	if len(got) != len(p.template) {
+		return false
+	}
+	return seq%p.every != 0 || bytes.Equal(got[p.header:], p.template[p.header:])
+}

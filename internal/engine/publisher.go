@@ -1,0 +1,296 @@
+package engine
+
+import (
+	"math"
+
+	"github.com/mqlab/mqlab/internal/ledger"
+	"github.com/mqlab/mqlab/internal/proto"
+)
+
+// PublishSpec says what a connection sends.
+type PublishSpec struct {
+	Stream uint32
+	Topic  []byte
+	QoS    uint8
+	Retain bool
+	Window int   // unacknowledged messages at most (QoS 1, 2)
+	Pacer  Pacer // ignored in a closed loop
+	Closed bool  // closed loop: send whenever there is room; due is when it was sent
+}
+
+// cursor walks a schedule: due is the time of the message it stands at.
+type cursor struct {
+	pacer Pacer
+	due   int64
+	more  bool
+}
+
+func (c *cursor) step(start int64) {
+	off, ok := c.pacer.Next()
+	c.due, c.more = start+off, ok
+}
+
+// flight is a message sent with a guarantee and not yet acknowledged.
+type flight struct {
+	seq       uint64
+	due, sent int64
+	next      int32 // free list
+	busy      bool
+}
+
+// publisher keeps the schedule of one stream. The schedule never waits: at its due time every message is handed to the
+// connection. What the connection cannot take (socket or window full) is backlog, sent as soon as it can be.
+type publisher struct {
+	PublishSpec
+	start   int64
+	end     int64
+	hand    cursor // next message to hand over
+	back    cursor // first message of the backlog
+	backlog uint64
+	seq     uint64 // next sequence number to send
+	first   uint64 // first sequence number due in the measure window
+	flights []flight
+	free    int32 // first free flight, -1 = none
+	out     int   // flights in use
+	began   bool
+	done    bool
+}
+
+func newPublisher(s *PublishSpec) *publisher {
+	return &publisher{PublishSpec: *s, free: -1}
+}
+
+func (p *publisher) begin(start, end int64) {
+	p.began, p.start, p.end = true, start, end
+	if p.Closed {
+		p.hand = cursor{due: start, more: true}
+		return
+	}
+	p.hand.pacer = p.Pacer
+	p.hand.step(start)
+}
+
+// next is when publish should be called: at the next due time, at once if a connection with room has work left.
+func (p *publisher) next(cl *client) int64 {
+	if !p.began || p.done {
+		return math.MaxInt64
+	}
+	open := cl.state == ready && !cl.full && p.room(cl) > 0
+	switch {
+	case open && p.backlog > 0:
+		return math.MinInt64
+	case p.Closed && !open:
+		return p.end
+	case !p.hand.more:
+		return math.MaxInt64
+	}
+	return p.hand.due
+}
+
+// waiting tells whether room that has just appeared would be used.
+func (p *publisher) waiting() bool { return p.began && (p.backlog > 0 || p.Closed) }
+
+func (p *publisher) room(cl *client) int {
+	room := cl.session.Room(p.QoS)
+	if p.QoS > 0 {
+		room = min(room, p.Window-p.out)
+	}
+	return room
+}
+
+// publish hands over what is due and sends what there is room for, one batch at most.
+func (c *Core) publish(cl *client, now int64) {
+	p := cl.pub
+	if !p.began || p.done {
+		return
+	}
+	if cl.state == ready && !cl.full {
+		c.out = c.fill(cl, now, c.out[:0])
+		c.send(cl, c.out, now)
+	}
+	if (cl.state != ready || cl.full || p.room(cl) <= 0) && !p.Closed {
+		for p.hand.more && p.hand.due <= now {
+			c.hold(p, now)
+		}
+	}
+	if p.backlog == 0 && (!p.hand.more || (p.Closed && now >= c.end)) {
+		p.done = true
+		c.progress.Waiting--
+	}
+}
+
+// fill encodes the backlog and then what is due, until a batch is full or flow control says stop.
+func (c *Core) fill(cl *client, now int64, out []byte) []byte {
+	p := cl.pub
+	for room := p.room(cl); room > 0 && len(out) < batchBytes; room-- {
+		var due int64
+		switch {
+		case p.backlog > 0:
+			due = p.back.due
+			c.pubs.record(ledger.Blocked, now-due)
+		case p.Closed:
+			if now >= c.end || now < p.start {
+				return out
+			}
+			due = now
+			c.offer(p, due)
+		case p.hand.more && p.hand.due <= now:
+			due = p.hand.due
+			c.handOver(p, now)
+		default:
+			return out
+		}
+		next, err := c.encode(cl, due, now, out)
+		if err != nil {
+			c.fail(err)
+			return out
+		}
+		out = next
+		if p.backlog > 0 {
+			p.backlog--
+			p.back.step(p.start)
+		}
+	}
+	return out
+}
+
+// hold hands over a message that cannot be sent now.
+func (c *Core) hold(p *publisher, now int64) {
+	if p.backlog == 0 {
+		p.back = p.hand
+	}
+	p.backlog++
+	c.handOver(p, now)
+}
+
+// handOver moves the schedule past a due message and records how late that was.
+func (c *Core) handOver(p *publisher, now int64) {
+	c.pubs.record(ledger.Lateness, now-p.hand.due)
+	c.offer(p, p.hand.due)
+	p.hand.step(p.start)
+}
+
+func (c *Core) offer(p *publisher, due int64) {
+	w := c.pubs.window()
+	w.InWindow.Offered++
+	if due >= c.measure {
+		w.Counts.Offered++
+		c.progress.Offered++
+	}
+}
+
+// encode appends the next message of cl's stream, due at due and sent at now.
+func (c *Core) encode(cl *client, due, now int64, out []byte) ([]byte, error) {
+	p := cl.pub
+	c.st.Run, c.st.Stream, c.st.Seq, c.st.Due, c.st.Sent = c.Run, p.Stream, p.seq, due, now
+	c.msg = proto.Message{Topic: p.Topic, Payload: c.Payload.stamped(&c.st), QoS: p.QoS, Retain: p.Retain}
+	if p.QoS > 0 {
+		c.msg.Token = uint64(p.take(flight{seq: p.seq, due: due, sent: now}))
+	}
+	next, err := cl.session.Publish(&c.msg, out)
+	if err != nil {
+		return out, err
+	}
+	w := c.pubs.window()
+	w.InWindow.Sent++
+	if due >= c.measure {
+		w.Counts.Sent++
+		c.progress.Sent++
+	} else {
+		p.first = p.seq + 1
+	}
+	if c.Sample != nil {
+		c.Sample(&Sample{Kind: SampleSent, Stream: p.Stream, Client: uint32(cl.id), Seq: p.seq, Due: due, Sent: now})
+	}
+	p.seq++
+	return next, nil
+}
+
+// acked closes the flight that the event names.
+func (c *Core) acked(cl *client, now int64) {
+	f, ok := cl.pub.release(c.ev.Token)
+	if !ok {
+		return // of a connection before this one
+	}
+	measured := f.due >= c.measure
+	w := c.pubs.window()
+	switch {
+	case c.ev.Err != nil:
+		c.conns.note(c.ev.Err.Error(), 1)
+		if measured {
+			w.Counts.Refused++
+			c.progress.Answered++
+		}
+		return
+	case measured:
+		w.Counts.Acked++
+		c.progress.Answered++
+		c.pubs.record(ledger.Ack, now-f.sent)
+	}
+	if c.Sample != nil {
+		c.Sample(&Sample{Kind: SampleAcked, Stream: cl.pub.Stream, Client: uint32(cl.id), Seq: f.seq, Due: f.due, Sent: f.sent, Received: now})
+	}
+}
+
+// resend repeats an unacknowledged message with the stamp of its first try.
+func (c *Core) resend(cl *client) {
+	p := cl.pub
+	if c.ev.Token >= uint64(len(p.flights)) || !p.flights[c.ev.Token].busy {
+		return
+	}
+	f := &p.flights[c.ev.Token]
+	c.st.Run, c.st.Stream, c.st.Seq, c.st.Due, c.st.Sent = c.Run, p.Stream, f.seq, f.due, f.sent
+	c.msg = proto.Message{
+		Token: c.ev.Token, Topic: p.Topic, Payload: c.Payload.stamped(&c.st), QoS: p.QoS, Retain: p.Retain, Redelivered: true,
+	}
+	out, err := cl.session.Publish(&c.msg, c.out)
+	if err != nil {
+		c.fail(err)
+		return
+	}
+	c.out = out
+	if f.due >= c.measure {
+		c.pubs.window().Counts.Resent++
+	}
+}
+
+// take keeps f until it is acknowledged and returns its token.
+func (p *publisher) take(f flight) int32 {
+	f.busy = true
+	p.out++
+	if p.free < 0 {
+		p.flights = append(p.flights, f)
+		return int32(len(p.flights) - 1)
+	}
+	token := p.free
+	p.free = p.flights[token].next
+	p.flights[token] = f
+	return token
+}
+
+func (p *publisher) release(token uint64) (flight, bool) {
+	if token >= uint64(len(p.flights)) || !p.flights[token].busy {
+		return flight{}, false
+	}
+	f := p.flights[token]
+	p.flights[token] = flight{next: p.free}
+	p.free = int32(token)
+	p.out--
+	return f, true
+}
+
+// forget gives up all flights: the peer did not keep the session, nobody will acknowledge them.
+func (c *Core) forget(p *publisher) {
+	c.pubs.window().Counts.Unconfirmed += p.unconfirmed(c.measure)
+	p.flights, p.free, p.out = p.flights[:0], -1, 0
+}
+
+// unconfirmed counts the flights of messages due at or after measure.
+func (p *publisher) unconfirmed(measure int64) (n uint64) {
+	for i := range p.flights {
+		if p.flights[i].busy && p.flights[i].due >= measure {
+			n++
+		}
+	}
+	return n
+}

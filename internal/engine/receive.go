@@ -1,0 +1,102 @@
+package engine
+
+import (
+	"errors"
+
+	"github.com/mqlab/mqlab/internal/ledger"
+	"github.com/mqlab/mqlab/internal/stamp"
+)
+
+// deliver books a received message.
+func (c *Core) deliver(cl *client, now, kernel int64) {
+	w := c.subs.window()
+	s := &c.st
+	err := stamp.Decode(c.ev.Payload, s)
+	if err != nil {
+		*s = stamp.Stamp{} // unknown
+	}
+	switch {
+	case cl.sub == nil || errors.Is(err, stamp.ErrNone):
+		w.Counts.Foreign++
+		c.sample(cl, SampleForeign, now, kernel)
+		return
+	case err != nil:
+		c.corrupt(cl, now, kernel)
+		return
+	}
+	stream := s.Stream - cl.sub.FirstStream
+	if s.Run != c.Run || stream >= uint32(len(cl.sub.Trackers)) {
+		w.Counts.Foreign++
+		c.sample(cl, SampleForeign, now, kernel)
+		return
+	}
+	if !c.Payload.intact(c.ev.Payload, s.Seq) {
+		c.corrupt(cl, now, kernel)
+		return
+	}
+	if c.Sample != nil {
+		c.sample(cl, SampleReceived, now, kernel)
+	}
+	measured := s.Due >= c.measure && s.Due < c.end
+	if c.closed {
+		if measured && !cl.sub.Trackers[stream].Received(s.Seq) {
+			w.Counts.Late++
+		}
+		return
+	}
+	w.InWindow.Received++
+	outcome, distance := cl.sub.Trackers[stream].Record(s.Seq)
+	if outcome == ledger.New || outcome == ledger.Reordered {
+		w.InWindow.Delivered++
+	}
+	if measured {
+		c.book(w, outcome, distance, now, kernel)
+	}
+}
+
+// book counts a measured message and its latencies.
+func (c *Core) book(w *ledger.Window, outcome ledger.Outcome, distance uint64, now, kernel int64) {
+	s := &c.st
+	w.Counts.Received++
+	switch outcome {
+	case ledger.Duplicate:
+		w.Counts.Duplicates++
+		return
+	case ledger.Overflow:
+		w.Counts.Overflow++
+		return
+	case ledger.Reordered:
+		w.Counts.Reordered++
+		w.Counts.MaxReorder = max(w.Counts.MaxReorder, distance)
+	}
+	w.Counts.Delivered++
+	c.progress.Delivered++
+	if now >= c.end {
+		w.Counts.Drained++
+	}
+	if now < s.Sent {
+		w.Counts.ClockSkew++
+		return
+	}
+	c.subs.record(ledger.Response, now-s.Due)
+	c.subs.record(ledger.Service, now-s.Sent)
+	if kernel > 0 && kernel >= s.Sent && kernel <= now {
+		c.subs.record(ledger.Kernel, kernel-s.Sent)
+		c.subs.record(ledger.Client, now-kernel)
+	}
+}
+
+func (c *Core) corrupt(cl *client, now, kernel int64) {
+	c.subs.window().Counts.Corrupt++
+	c.sample(cl, SampleCorrupt, now, kernel)
+}
+
+func (c *Core) sample(cl *client, kind SampleKind, now, kernel int64) {
+	if c.Sample == nil {
+		return
+	}
+	s := &c.st
+	c.Sample(&Sample{
+		Kind: kind, Stream: s.Stream, Client: uint32(cl.id), Seq: s.Seq, Due: s.Due, Sent: s.Sent, Received: now, Kernel: kernel,
+	})
+}

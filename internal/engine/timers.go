@@ -1,0 +1,87 @@
+package engine
+
+import "math"
+
+// timers is a binary heap of clients by their next deadline. A client that has none is not in it.
+type timers struct{ heap []*client }
+
+func (t *timers) next() int64 {
+	if len(t.heap) == 0 {
+		return math.MaxInt64
+	}
+	return t.heap[0].at
+}
+
+// set moves cl to deadline at; math.MaxInt64 takes it out.
+func (t *timers) set(cl *client, at int64) {
+	old := cl.at
+	cl.at = at
+	switch {
+	case cl.slot < 0 && at == math.MaxInt64:
+	case cl.slot < 0:
+		cl.slot = int32(len(t.heap))
+		t.heap = append(t.heap, cl)
+		t.up(int(cl.slot))
+	case at == math.MaxInt64:
+		t.remove(cl)
+	case at < old:
+		t.up(int(cl.slot))
+	default:
+		t.down(int(cl.slot))
+	}
+}
+
+// popDue takes out and appends to due every client whose deadline is not after now.
+func (t *timers) popDue(now int64, due []*client) []*client {
+	for len(t.heap) > 0 && t.heap[0].at <= now {
+		cl := t.heap[0]
+		t.remove(cl)
+		due = append(due, cl)
+	}
+	return due
+}
+
+func (t *timers) remove(cl *client) {
+	i, last := int(cl.slot), len(t.heap)-1
+	t.swap(i, last)
+	t.heap[last] = nil
+	t.heap = t.heap[:last]
+	cl.slot = -1
+	if i < last {
+		t.up(i)
+		t.down(i)
+	}
+}
+
+func (t *timers) swap(i, j int) {
+	t.heap[i], t.heap[j] = t.heap[j], t.heap[i]
+	t.heap[i].slot, t.heap[j].slot = int32(i), int32(j)
+}
+
+func (t *timers) up(i int) {
+	for i > 0 {
+		parent := (i - 1) / 2
+		if t.heap[parent].at <= t.heap[i].at {
+			return
+		}
+		t.swap(i, parent)
+		i = parent
+	}
+}
+
+func (t *timers) down(i int) {
+	for {
+		child := 2*i + 1
+		if child >= len(t.heap) {
+			return
+		}
+		if r := child + 1; r < len(t.heap) && t.heap[r].at < t.heap[child].at {
+			child = r
+		}
+		if t.heap[i].at <= t.heap[child].at {
+			return
+		}
+		t.swap(i, child)
+		i = child
+	}
+}

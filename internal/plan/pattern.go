@@ -1,0 +1,59 @@
+package plan
+
+// Patterns: who hears whom.
+const (
+	PatternPairs  = "pairs"  // subscriber n hears publisher n
+	PatternFanout = "fanout" // every subscriber hears every publisher
+	PatternFanin  = "fanin"  // one subscriber hears all publishers
+	PatternShared = "shared" // each message goes to one of the subscribers
+)
+
+// Fan returns how many deliveries one message should cause.
+func (p *Params) Fan() int {
+	if p.Pattern == PatternFanout {
+		return p.Subscribers
+	}
+	return 1
+}
+
+// Streams returns how many streams, from 0 on, subscriber n hears, and the first of them.
+func (p *Params) Streams(n int) (first, count int) {
+	if p.Pattern == PatternPairs {
+		return n, 1
+	}
+	return 0, p.Publishers
+}
+
+// Forms of a payload, and how much of it is verified.
+const (
+	PayloadBinary = "binary"
+	PayloadJSON   = "json"
+	VerifyAll     = "all"
+	VerifySample  = "sample"
+)
+
+// Protocols.
+const (
+	MQTT5   = "mqtt5"
+	MQTT311 = "mqtt311"
+	NATS    = "nats"
+)
+
+// Engines.
+const (
+	EngineAuto      = "auto"
+	EngineLoop      = "loop"
+	EngineGoroutine = "goroutine"
+)
+
+// Pacings.
+const (
+	PacingConstant = "constant"
+	PacingPoisson  = "poisson"
+)
+
+// Quanta: how finely the schedule is kept, unless it is a duration.
+const (
+	QuantumAuto    = "auto"    // precise at low rates
+	QuantumPrecise = "precise" // wait, then spin
+)

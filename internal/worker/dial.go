@@ -1,0 +1,165 @@
+package worker
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"syscall"
+	"time"
+
+	"github.com/mqlab/mqlab/internal/clock"
+	"github.com/mqlab/mqlab/internal/engine"
+	"github.com/mqlab/mqlab/internal/netns"
+	"github.com/mqlab/mqlab/internal/plan"
+)
+
+// dialer makes connections to one broker. It implements engine.Dialer.
+type dialer struct {
+	ctx     context.Context
+	place   netns.Place
+	addr    string
+	tls     *tls.Config // nil = plain TCP
+	timeout time.Duration
+	noDelay bool
+}
+
+// Dial implements engine.Dialer.
+func (d *dialer) Dial(at int64, began func(int64), done func(engine.Dialled, error)) {
+	go func() {
+		select {
+		case <-time.After(time.Duration(at - clock.Now())):
+		case <-d.ctx.Done():
+		}
+		start := clock.Now()
+		began(start)
+		ctx, cancel := context.WithTimeout(d.ctx, d.timeout)
+		defer cancel()
+		done(d.connect(ctx, start))
+	}()
+}
+
+func (d *dialer) connect(ctx context.Context, start int64) (engine.Dialled, error) {
+	conn, err := d.place.Dial(ctx, "tcp", d.addr)
+	if err != nil {
+		return engine.Dialled{}, d.explain(err)
+	}
+	established := clock.Now()
+	if tcp, ok := conn.(*net.TCPConn); ok {
+		if err := tcp.SetNoDelay(d.noDelay); err != nil {
+			return engine.Dialled{}, errors.Join(err, conn.Close())
+		}
+	}
+	got := engine.Dialled{Conn: conn, TCP: time.Duration(established - start)}
+	if d.tls == nil {
+		return got, nil
+	}
+	secure := tls.Client(conn, d.tls)
+	if err := secure.HandshakeContext(ctx); err != nil {
+		return engine.Dialled{}, errors.Join(d.explainTLS(err), ignoreClosed(conn.Close()))
+	}
+	got.Conn, got.TLS = secure, time.Duration(clock.Now()-established)
+	return got, nil
+}
+
+func ignoreClosed(err error) error {
+	if errors.Is(err, net.ErrClosed) {
+		return nil
+	}
+	return err
+}
+
+// connectError words why a connection could not be made. Trying again helps only where the cause was passing.
+type connectError struct {
+	text    string
+	cause   error
+	passing bool
+}
+
+func (e *connectError) Error() string   { return e.text }
+func (e *connectError) Unwrap() error   { return e.cause }
+func (e *connectError) Temporary() bool { return e.passing }
+
+func (d *dialer) explain(err error) error {
+	e := &connectError{cause: err}
+	var dns *net.DNSError
+	switch {
+	case errors.As(err, &dns) && dns.IsNotFound:
+		e.text = fmt.Sprintf("connect %s: the host name %q is unknown: check the URL", d.addr, dns.Name)
+	case errors.As(err, &dns):
+		e.text = fmt.Sprintf("connect %s: looking up %q failed: %s", d.addr, dns.Name, dns.Err)
+	case errors.Is(err, syscall.ECONNREFUSED):
+		e.text = fmt.Sprintf("connect %s: refused: nothing listens on that port", d.addr)
+	case errors.Is(err, syscall.EMFILE):
+		e.text = "connect: this process may not open more files: raise the limit (ulimit -n) or use fewer connections"
+	case errors.Is(err, syscall.EADDRNOTAVAIL):
+		e.text = "connect: this host has no free port left towards " + d.addr + ": use fewer connections or wait for old ones to expire"
+	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, os.ErrDeadlineExceeded):
+		e.text = fmt.Sprintf("connect %s: no answer within %v", d.addr, d.timeout)
+		e.passing = true
+	default:
+		var op net.Error
+		e.passing = errors.As(err, &op) && (op.Timeout() || errors.Is(err, syscall.ECONNRESET))
+		e.text = fmt.Sprintf("connect %s: %v", d.addr, err)
+	}
+	return e
+}
+
+func (d *dialer) explainTLS(err error) error {
+	e := &connectError{cause: err}
+	var record tls.RecordHeaderError
+	var unknown x509.UnknownAuthorityError
+	var host x509.HostnameError
+	var invalid x509.CertificateInvalidError
+	var alert tls.AlertError
+	prefix := "TLS with " + d.addr + ": "
+	switch {
+	case errors.As(err, &record):
+		e.text = prefix + "the port does not speak TLS: use a plain URL (mqtt://, nats://) or the broker's TLS port"
+	case errors.As(err, &unknown):
+		e.text = prefix + "the certificate is not signed by an authority that is trusted here: name its CA with tls.ca_file"
+	case errors.As(err, &host):
+		e.text = prefix + "the certificate is for another host: " + host.Error()
+	case errors.As(err, &invalid):
+		e.text = prefix + "the certificate is not valid: " + invalid.Error()
+	case errors.As(err, &alert):
+		e.text = prefix + "the broker refused: " + alert.Error() + " (it may ask for a client certificate: tls.cert_file, tls.key_file)"
+	case errors.Is(err, io.EOF), errors.Is(err, syscall.ECONNRESET):
+		e.text = prefix + "the broker closed the connection during the handshake: the port probably does not speak TLS"
+	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, os.ErrDeadlineExceeded):
+		e.text = fmt.Sprintf("%sno answer within %v: the port may not speak TLS", prefix, d.timeout)
+	default:
+		e.text = prefix + err.Error()
+	}
+	return e
+}
+
+// tlsConfig loads what t names.
+func tlsConfig(t plan.TLS, host string) (*tls.Config, error) {
+	cfg := &tls.Config{ServerName: host, InsecureSkipVerify: t.SkipVerify, MinVersion: tls.VersionTLS12} //nolint:gosec // only by an explicit flag that the report shows
+	if t.ServerName != "" {
+		cfg.ServerName = t.ServerName
+	}
+	if t.CAFile != "" {
+		pem, err := os.ReadFile(t.CAFile)
+		if err != nil {
+			return nil, fmt.Errorf("tls.ca_file: %w", err)
+		}
+		cfg.RootCAs = x509.NewCertPool()
+		if !cfg.RootCAs.AppendCertsFromPEM(pem) {
+			return nil, fmt.Errorf("tls.ca_file: %s holds no certificate in PEM form", t.CAFile)
+		}
+	}
+	if t.CertFile != "" || t.KeyFile != "" {
+		pair, err := tls.LoadX509KeyPair(t.CertFile, t.KeyFile)
+		if err != nil {
+			return nil, fmt.Errorf("tls.cert_file, tls.key_file: %w", err)
+		}
+		cfg.Certificates = []tls.Certificate{pair}
+	}
+	return cfg, nil
+}

@@ -1,0 +1,306 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"sync"
+	"time"
+
+	"github.com/mqlab/mqlab/internal/clock"
+	"github.com/mqlab/mqlab/internal/engine"
+	"github.com/mqlab/mqlab/internal/engine/routine"
+	"github.com/mqlab/mqlab/internal/ledger"
+	"github.com/mqlab/mqlab/internal/monitor"
+	"github.com/mqlab/mqlab/internal/netns"
+	"github.com/mqlab/mqlab/internal/plan"
+)
+
+// Local carries out a share in this process.
+type Local struct {
+	share    Share
+	sink     Sink
+	dial     *dialer
+	ctx      context.Context // of everything that runs in the background
+	cancel   context.CancelFunc
+	shards   []shard
+	clients  []place // where each connection is, in the order they are dialled
+	receipts []Receipt
+	facts    Facts
+	running  sync.WaitGroup
+	mu       sync.Mutex // guards what shards gather at the end
+	failed   chan error // what a shard ended with, when it was not told to end
+}
+
+// shard is one Core with what drives it.
+type shard struct {
+	driver
+	core  *engine.Core
+	ended chan struct{} // closed when Run has returned
+}
+
+func newShard(d driver, core *engine.Core) shard {
+	return shard{driver: d, core: core, ended: make(chan struct{})}
+}
+
+// driver moves the bytes of one Core: loop.Loop or routine.Routines.
+type driver interface {
+	Add(s engine.ClientSpec, pace *engine.ReadPace) int
+	Dial(id int, at int64)
+	Do(f func(now int64))
+	Progress() engine.Progress
+	Spun() time.Duration
+	Run(ctx context.Context) error
+}
+
+// place is a connection of a shard.
+type place struct {
+	shard *shard
+	id    int
+}
+
+var _ Worker = (*Local)(nil)
+
+// NewLocal builds everything that the share needs, without connecting.
+func NewLocal(share Share, cred Credentials, where netns.Place, sink Sink) (*Local, error) {
+	end, err := parseURL(share.URL)
+	if err != nil {
+		return nil, err
+	}
+	p := &share.Trial.Params
+	w := &Local{share: share, sink: sink, failed: make(chan error, 1)}
+	w.ctx, w.cancel = context.WithCancel(context.Background())
+	w.dial = &dialer{ctx: w.ctx, place: where, addr: end.addr, timeout: p.Connect.Timeout, noDelay: p.NoDelay}
+	if end.secure {
+		if w.dial.tls, err = tlsConfig(share.Trial.Subject.TLS, end.host); err != nil {
+			return nil, err
+		}
+	}
+	makers, err := newSessions(&w.share, cred, end.secure)
+	if err != nil {
+		return nil, err
+	}
+	if err := w.makeShards(p, end.secure); err != nil {
+		return nil, err
+	}
+	w.fill(makers)
+	return w, nil
+}
+
+// loops is how many event loops serve the share: all cores but one, which is left to the broker.
+func loops(p *plan.Params, connections int) int {
+	n := p.Loops
+	if n == 0 {
+		n = max(runtime.NumCPU()-1, 1)
+	}
+	return max(min(n, connections), 1)
+}
+
+func (w *Local) makeShards(p *plan.Params, secure bool) error {
+	bytes, err := template(p)
+	if err != nil {
+		return err
+	}
+	settings := func(n int) engine.Settings {
+		return engine.Settings{
+			Run: w.share.Run, Reconnect: p.Connect.Reconnect, Seed: w.share.Trial.Seed + uint64(n),
+			Payload: engine.NewPayload(bytes, p.PayloadForm == plan.PayloadJSON, verifyEvery(p, len(bytes))),
+			Emit:    w.sink.Window, Event: w.sink.Event, Sample: w.sink.Sample,
+		}
+	}
+	w.facts = chooseEngine(p, secure)
+	if w.facts.Engine == plan.EngineGoroutine {
+		r := routine.New(settings(0), w.dial)
+		w.shards = []shard{newShard(r, r.Core)}
+		return nil
+	}
+	w.facts.Loops = loops(p, p.Publishers+p.Subscribers)
+	w.shards, err = makeLoops(w.facts, p, settings, w.dial)
+	return err
+}
+
+// fill spreads the connections over the shards: publisher and subscriber n of a pair share one.
+func (w *Local) fill(s *sessions) {
+	p := &w.share.Trial.Params
+	var common []ledger.Tracker
+	for n := w.share.Subscribers.From; n < w.share.Subscribers.To; n++ {
+		first, count := p.Streams(n)
+		trackers := common
+		at := &w.shards[n%len(w.shards)]
+		if p.Pattern == plan.PatternShared {
+			at = &w.shards[0] // the members share their trackers
+		}
+		if trackers == nil {
+			trackers = make([]ledger.Tracker, count)
+			for i := range trackers {
+				w.receipts = append(w.receipts, Receipt{Subscriber: n, Stream: uint32(first + i), Seen: &trackers[i]})
+			}
+		}
+		if p.Pattern == plan.PatternShared {
+			common = trackers
+		}
+		w.add(at, s.subscriber(n, trackers), readPace(p))
+	}
+	for n := w.share.Publishers.From; n < w.share.Publishers.To; n++ {
+		w.add(&w.shards[n%len(w.shards)], s.publisher(n), nil)
+	}
+}
+
+func (w *Local) add(at *shard, spec engine.ClientSpec, pace *engine.ReadPace) {
+	w.clients = append(w.clients, place{at, at.Add(spec, pace)})
+}
+
+func readPace(p *plan.Params) *engine.ReadPace {
+	if p.Connect.ReadBytesPerS == 0 {
+		return nil
+	}
+	return &engine.ReadPace{PerSecond: float64(p.Connect.ReadBytesPerS)}
+}
+
+// Prepare implements Worker. The first connection goes alone: what is wrong with it is wrong with all.
+func (w *Local) Prepare(ctx context.Context) error {
+	for i := range w.shards {
+		w.running.Go(func() {
+			defer close(w.shards[i].ended)
+			if err := w.shards[i].Run(w.ctx); err != nil {
+				w.failed <- err
+			}
+		})
+	}
+	limit := w.share.Trial.Params.Connect.Timeout
+	ctx, cancel := context.WithTimeoutCause(ctx, 2*limit+dialTime(&w.share.Trial.Params, len(w.clients)), errNotReady)
+	defer cancel()
+	for i, c := range w.clients {
+		if err := w.await(ctx, func() bool { return i-w.ready() < atOnce(i) }); err != nil {
+			return err
+		}
+		at := clock.Now()
+		if rate := w.share.Trial.Params.Connect.RatePerS; rate > 0 {
+			if err := pause(ctx, time.Duration(1e9/rate)); err != nil {
+				return err
+			}
+		}
+		c.shard.Do(func(int64) { c.shard.Dial(c.id, at) })
+	}
+	return w.await(ctx, func() bool { return w.ready() == len(w.clients) })
+}
+
+// atOnce is how many connections may be on their way when i are dialled: one at first, then many.
+func atOnce(i int) int {
+	if i <= 1 {
+		return 1
+	}
+	return 64
+}
+
+// dialTime is how long connecting n times may take beyond the time-out of a single one.
+func dialTime(p *plan.Params, n int) time.Duration {
+	perSecond := 200.0 // slower than any broker of the lab on a small machine
+	if p.Connect.RatePerS > 0 {
+		perSecond = min(perSecond, p.Connect.RatePerS)
+	}
+	return time.Duration(float64(n) / perSecond * 1e9)
+}
+
+var errNotReady = errors.New("not all connections became ready in time")
+
+// await polls until done, or until the share cannot succeed any more.
+func (w *Local) await(ctx context.Context, done func() bool) error {
+	for wait := 50 * time.Microsecond; ; wait = min(2*wait, 5*time.Millisecond) {
+		if err := w.err(); err != nil {
+			return err
+		}
+		if done() {
+			return nil
+		}
+		if err := pause(ctx, wait); err != nil {
+			if errors.Is(err, errNotReady) {
+				return fmt.Errorf("%w: %d of %d", err, w.ready(), len(w.clients))
+			}
+			return err
+		}
+	}
+}
+
+func pause(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+func (w *Local) err() error {
+	select {
+	case err := <-w.failed:
+		return err
+	default:
+	}
+	for i := range w.shards {
+		if err := w.shards[i].Progress().Err; err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (w *Local) ready() int { return w.progress().Ready }
+
+func (w *Local) progress() (sum engine.Progress) {
+	for i := range w.shards {
+		p := w.shards[i].Progress()
+		sum.Ready += p.Ready
+		sum.Offered += p.Offered
+		sum.Sent += p.Sent
+		sum.Answered += p.Answered
+		sum.Delivered += p.Delivered
+		sum.Waiting += p.Waiting
+	}
+	return sum
+}
+
+// Close implements Worker.
+func (w *Local) Close() error {
+	w.cancel()
+	w.running.Wait()
+	return nil
+}
+
+// each runs f on every shard's own thread and waits for all. A shard that has ended does not run it.
+func (w *Local) each(f func(s *shard, now int64)) {
+	done := make([]chan struct{}, len(w.shards))
+	for i := range w.shards {
+		s := &w.shards[i]
+		done[i] = make(chan struct{})
+		s.Do(func(now int64) {
+			f(s, now)
+			close(done[i])
+		})
+	}
+	for i := range w.shards {
+		select {
+		case <-done[i]:
+		case <-w.shards[i].ended:
+		}
+	}
+}
+
+// totals asks the kernel about all connections, if it can tell.
+func totals(s *shard) (sum monitor.TCPTotals, ok bool) {
+	type lister interface{ FDs(func(id, fd int)) }
+	l, can := s.driver.(lister)
+	if !can {
+		return sum, false
+	}
+	l.FDs(func(_, fd int) {
+		if t, err := monitor.TCPInfo(uintptr(fd)); err == nil {
+			sum.Add(t)
+			ok = true
+		}
+	})
+	return sum, ok
+}

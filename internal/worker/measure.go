@@ -1,0 +1,102 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/mqlab/mqlab/internal/clock"
+)
+
+const (
+	// grace is how long after the last expected message duplicates are still waited for.
+	grace = 50 * time.Millisecond
+	// lateTime is how long after an unfinished drain late messages are still counted as late.
+	lateTime = 100 * time.Millisecond
+)
+
+// Measure implements Worker.
+func (w *Local) Measure(ctx context.Context, start int64) (*Result, error) {
+	ph := &w.share.Trial.Params.Phases
+	measure := start + int64(ph.WarmUp)
+	end := measure + int64(ph.Measure)
+	w.each(func(s *shard, _ int64) { s.core.Begin(start, measure, end) })
+
+	err := w.until(ctx, measure, nil)
+	spun := w.spun()
+	if err == nil {
+		err = w.until(ctx, end, nil)
+	}
+	spun = w.spun() - spun
+	stopped := clock.Now()
+	complete := err != nil
+	if err == nil {
+		err = w.until(ctx, end+int64(ph.Drain), func() bool { complete = w.drained(); return complete })
+	}
+	if err == nil && complete {
+		err = w.until(ctx, clock.Now()+int64(grace), nil)
+	}
+	r := w.finish(complete)
+	r.Spun = spun
+	r.Measured = time.Duration(max(min(stopped, end)-measure, 0))
+	return r, err
+}
+
+// until waits for a monotonic time, or until done, or until the share cannot succeed any more.
+func (w *Local) until(ctx context.Context, at int64, done func() bool) error {
+	errTime := errors.New("time")
+	ctx, cancel := context.WithTimeoutCause(ctx, time.Duration(at-clock.Now()), errTime)
+	defer cancel()
+	err := w.await(ctx, func() bool { return done != nil && done() })
+	if errors.Is(err, errTime) {
+		return nil
+	}
+	return err
+}
+
+// drained tells that everything offered has been sent, answered and delivered.
+func (w *Local) drained() bool {
+	p := w.progress()
+	t := &w.share.Trial.Params
+	if p.Waiting > 0 || p.Sent < p.Offered || (t.QoS > 0 && p.Answered < p.Sent) {
+		return false
+	}
+	if w.share.Publishers.Len() < t.Publishers || w.share.Subscribers.Len() < t.Subscribers {
+		return false // other workers know the rest
+	}
+	return p.Delivered >= p.Sent*uint64(t.Fan())
+}
+
+// finish closes the books and the connections.
+func (w *Local) finish(complete bool) *Result {
+	r := &Result{Receipts: w.receipts, Facts: w.facts, Ended: clock.Now()}
+	w.each(func(s *shard, now int64) {
+		books := s.core.CloseBooks(now)
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		r.Books = append(r.Books, books...)
+	})
+	if !complete {
+		time.Sleep(lateTime)
+	}
+	w.each(func(s *shard, now int64) {
+		tcp, ok := totals(s)
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		r.Connections.Add(s.core.Connections())
+		if ok {
+			r.TCP.Add(tcp)
+			r.HasTCP = true
+		}
+		s.core.Flush(now)
+		s.core.Goodbye(now)
+	})
+	return r
+}
+
+func (w *Local) spun() (sum time.Duration) {
+	for i := range w.shards {
+		sum += w.shards[i].Spun()
+	}
+	return sum
+}

@@ -1,0 +1,134 @@
+// Package worker carries out a share of a trial: it connects, waits for the start, generates load, and tells what became of every
+// message. Who does it (this process, a child, another machine) is behind one small interface.
+package worker
+
+import (
+	"context"
+	"time"
+
+	"github.com/mqlab/mqlab/internal/engine"
+	"github.com/mqlab/mqlab/internal/ledger"
+	"github.com/mqlab/mqlab/internal/monitor"
+	"github.com/mqlab/mqlab/internal/plan"
+)
+
+// Worker carries out one share. Its methods are called once each, in this order.
+type Worker interface {
+	// Prepare connects everything and returns once every connection is ready and every subscription confirmed.
+	Prepare(ctx context.Context) error
+	// Measure starts the schedule at the given monotonic time and returns after the drain. When ctx is done it stops
+	// early and returns what was measured so far, together with the cause.
+	Measure(ctx context.Context, start int64) (*Result, error)
+	// Close says goodbye and frees everything. It may be called at any time.
+	Close() error
+}
+
+// Share is a part of a trial, as one worker gets it. It has a JSON form, without secrets, for workers elsewhere.
+type Share struct {
+	Run         uint32     `json:"run"`
+	Trial       plan.Trial `json:"trial"`
+	URL         string     `json:"url"`
+	Publishers  Span       `json:"publishers"`
+	Subscribers Span       `json:"subscribers"`
+}
+
+// Span is a range of numbers [From, To).
+type Span struct {
+	From int `json:"from"`
+	To   int `json:"to"`
+}
+
+// Len returns how many numbers the span holds.
+func (s Span) Len() int { return max(s.To-s.From, 0) }
+
+// Whole returns the share that is the whole trial.
+func Whole(run uint32, t plan.Trial, url string) Share {
+	return Share{
+		Run: run, Trial: t, URL: url,
+		Publishers: Span{0, t.Params.Publishers}, Subscribers: Span{0, t.Params.Subscribers},
+	}
+}
+
+// Sink takes what a worker reports while it runs. Its functions must not block and may be called from several goroutines.
+type Sink struct {
+	Window func(*ledger.Window)
+	Event  func(engine.Event)
+	Sample func(*engine.Sample) // nil = samples are not wanted
+}
+
+// Result is what a worker knows at the end.
+type Result struct {
+	Books       []engine.StreamBook
+	Receipts    []Receipt
+	Connections engine.Connections
+	Measured    time.Duration // how long the measure window really was
+	Spun        time.Duration // deliberate spinning within it
+	Ended       int64         // when the drain ended
+	TCP         monitor.TCPTotals
+	HasTCP      bool
+	Facts       Facts
+}
+
+// Facts are how the worker did its work.
+type Facts struct {
+	Engine           string // loop, goroutine
+	Loops            int
+	Quantum          string
+	KernelTimestamps bool
+	Why              string // why this engine was chosen
+}
+
+// Receipt is what one subscriber received of one stream.
+type Receipt struct {
+	Subscriber int
+	Stream     uint32
+	Seen       *ledger.Tracker
+}
+
+// Settle compares what was offered with what was received, over all workers' results, and counts the deliveries that were
+// expected, lost, and impossible because the message never left. Exactly: by sequence number.
+func Settle(pattern string, results ...*Result) ledger.Counts {
+	books := map[uint32]engine.StreamBook{}
+	for _, r := range results {
+		for _, b := range r.Books {
+			books[b.Stream] = b
+		}
+	}
+	var counts ledger.Counts
+	shared := map[uint32][]*ledger.Tracker{}
+	for _, r := range results {
+		for _, receipt := range r.Receipts {
+			if pattern == plan.PatternShared {
+				shared[receipt.Stream] = append(shared[receipt.Stream], receipt.Seen)
+				continue
+			}
+			b := books[receipt.Stream]
+			settle(&counts, b, receipt.Seen.Missing(b.First, max(b.First, b.Sent)))
+		}
+	}
+	for stream, seen := range shared {
+		b := books[stream]
+		settle(&counts, b, missingAll(seen, b.First, b.Sent))
+	}
+	return counts
+}
+
+func settle(c *ledger.Counts, b engine.StreamBook, lost uint64) {
+	c.Expected += b.Offered()
+	c.UndeliveredUnsent += b.Unsent()
+	c.Lost += lost
+}
+
+// missingAll counts the numbers in [from, to) that none of seen received.
+func missingAll(seen []*ledger.Tracker, from, to uint64) (n uint64) {
+next:
+	for seq := from; seq < to; seq++ {
+		for _, t := range seen {
+			if t.Received(seq) {
+				continue next
+			}
+		}
+		n++
+	}
+	return n
+}
