@@ -1,0 +1,146 @@
+package stat
+
+import "math/rand/v2"
+
+// Alpha is the chance of a false alarm that the rank test may have.
+const Alpha = 0.05
+
+// Resamples is how many resamples the intervals of Compare and Groups are made from.
+const Resamples = 2000
+
+// Verdict says whether two subjects may be called different.
+type Verdict string
+
+// The verdicts. There is none that says "equal": repetitions cannot show that.
+const (
+	Different Verdict = "different"
+	NotShown  Verdict = "no difference shown"
+)
+
+// Comparison is what the repetitions of two subjects, a and b, say about them.
+type Comparison struct {
+	Ratio           *Interval `json:"ratio_ci,omitempty"`      // of median(a) / median(b); nil unless all values are positive
+	Difference      *Interval `json:"difference_ci,omitempty"` // of median(a) - median(b); nil with fewer than two values each
+	P               float64   `json:"p"`                       // of MannWhitney, two-sided
+	Verdict         Verdict   `json:"verdict"`
+	NeedRepetitions int       `json:"need_repetitions,omitempty"` // each; see Compare
+}
+
+// Compare says whether a and b differ: only if the interval of the ratio excludes 1 (where values are not all positive, that
+// of the difference excludes 0) and MannWhitney finds P <= Alpha.
+//
+// If no difference is shown, NeedRepetitions estimates how many repetitions would show one of the size seen, at the
+// spread seen, in four of five attempts. It is 0 when that is unknown: too few values, or more than 100.
+func Compare(a, b []float64, seed uint64) Comparison {
+	c := test(a, b, seed)
+	c.decide(c.P)
+	if c.Verdict == NotShown {
+		c.NeedRepetitions = needRepetitions(a, b, Alpha, seed)
+	}
+	return c
+}
+
+// test fills in everything but the verdict.
+func test(a, b []float64, seed uint64) Comparison {
+	c := Comparison{P: 1}
+	difference, ok := DifferenceCI(a, b, Resamples, seed)
+	if !ok {
+		return c
+	}
+	c.Difference = &difference
+	if ratio, ok := RatioCI(a, b, Resamples, seed); ok {
+		c.Ratio = &ratio
+	}
+	_, c.P = MannWhitney(a, b)
+	return c
+}
+
+// decide sets the verdict; p may be adjusted for several comparisons.
+func (c *Comparison) decide(p float64) {
+	c.Verdict = NotShown
+	if p <= Alpha && c.intervalExcludesEqual() {
+		c.Verdict = Different
+	}
+}
+
+func (c *Comparison) intervalExcludesEqual() bool {
+	switch {
+	case c.Ratio != nil:
+		return c.Ratio.excludes(1)
+	case c.Difference != nil:
+		return c.Difference.excludes(0)
+	}
+	return false
+}
+
+// How NeedRepetitions is estimated.
+const (
+	mostRepetitions = 100
+	attempts        = 200
+	wantedPower     = 0.8
+	roughResamples  = 200
+)
+
+// needRepetitions returns the smallest number of repetitions of which wantedPower of the attempts, drawn with replacement
+// from a and b, are told apart at level alpha; 0 if mostRepetitions are too few. (Power by resampling a pilot sample: Efron & Tibshirani 1993, §25.4.)
+func needRepetitions(a, b []float64, alpha float64, seed uint64) int {
+	if !usable(a) || !usable(b) {
+		return 0
+	}
+	enough := func(n int) bool { return powerful(a, b, n, alpha, seed) }
+	low := min(len(a), len(b)) // known to be too few
+	high := low + 1
+	for !enough(high) {
+		if high >= mostRepetitions {
+			return 0
+		}
+		low, high = high, min(2*high, mostRepetitions)
+	}
+	for high-low > 1 {
+		if mid := (low + high) / 2; enough(mid) {
+			high = mid
+		} else {
+			low = mid
+		}
+	}
+	return high
+}
+
+// powerful reports whether n repetitions of a and b would be told apart in wantedPower of the attempts.
+func powerful(a, b []float64, n int, alpha float64, seed uint64) bool {
+	rng := newRand(seed ^ uint64(n)<<32)
+	x, y := make([]float64, n), make([]float64, n)
+	shown, needed := 0, int(wantedPower*attempts)
+	for i := range attempts {
+		draw(x, a, rng)
+		draw(y, b, rng)
+		if toldApart(x, y, alpha, rng.Uint64()) {
+			shown++
+		}
+		if shown >= needed {
+			return true
+		}
+		if i+1-shown > attempts-needed {
+			return false
+		}
+	}
+	return false
+}
+
+func draw(to, from []float64, rng *rand.Rand) {
+	for i := range to {
+		to[i] = from[rng.IntN(len(from))]
+	}
+}
+
+// toldApart is the rule of Compare with fewer resamples.
+func toldApart(a, b []float64, alpha float64, seed uint64) bool {
+	if _, p := MannWhitney(a, b); p > alpha {
+		return false
+	}
+	if ratio, ok := RatioCI(a, b, roughResamples, seed); ok {
+		return ratio.excludes(1)
+	}
+	difference, ok := DifferenceCI(a, b, roughResamples, seed)
+	return ok && difference.excludes(0)
+}
