@@ -25,7 +25,7 @@ func (r *resolver) checkAccess(at scenario.Pos, s *Subject) {
 		report("auth is for an external broker: %s is started without", s.Name)
 	case a.PasswordEnv != "" && a.UserEnv == "":
 		report("auth has password_env, but no user_env")
-	case a.TokenEnv != "" && s.Protocol != "nats":
+	case a.TokenEnv != "" && s.Protocol != NATS:
 		report("auth.token_env is for NATS: use user_env and password_env")
 	case a.UserEnv != "" && a.TokenEnv != "", a.PasswordFile != "" && (a.UserEnv != "" || a.TokenEnv != ""):
 		report("auth names more than one place: one of user_env, token_env, password_file is needed")
@@ -44,15 +44,15 @@ func (r *resolver) checkSubject(p *scenario.Point, s Subject) {
 		r.problems.Add(p.At(key), key, "%s: %s", s.Name, fmt.Sprintf(format, args...))
 	}
 	switch s.Protocol {
-	case "nats":
+	case NATS:
 		checkNATS(p, report)
-	case "mqtt311":
+	case MQTT311:
 		checkMQTT311(p, report)
 	}
 	if s.Runtime == "external" && len(p.Faults) > 0 {
 		report("faults[0]", "a broker that was not started here cannot be paused")
 	}
-	if s.Encrypted() && p.Engine.Kind == "loop" {
+	if s.Encrypted() && p.Engine.Kind == EngineLoop {
 		report("engine.kind", "TLS needs the goroutine engine: goroutine or auto")
 	}
 }
@@ -86,7 +86,7 @@ func checkNATS(p *scenario.Point, report func(key, format string, args ...any)) 
 
 func checkMQTT311(p *scenario.Point, report func(key, format string, args ...any)) {
 	const needs5 = "needs MQTT 5"
-	if p.Load.Pattern == "shared" {
+	if p.Load.Pattern == PatternShared {
 		report("load.pattern", "a shared subscription %s", needs5)
 	}
 	if p.Connect.SessionExpiry > 0 {
@@ -119,7 +119,7 @@ func (r *resolver) checkTotal(s *scenario.Scenario, p *Plan) {
 	var messages, seconds float64
 	for i := range p.Trials {
 		t := &p.Trials[i]
-		messages += t.Params.messages() * t.Params.fanout()
+		messages += t.Params.messages() * float64(t.Params.Fan())
 		seconds += t.longest().Seconds()
 	}
 	if messages > maxMessages {

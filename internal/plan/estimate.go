@@ -52,7 +52,7 @@ func (p *Plan) Estimate() Estimate {
 func (t *Trial) Estimate() Estimate {
 	p := &t.Params
 	messages := math.Round(p.messages())
-	deliveries := messages * p.fanout()
+	deliveries := messages * float64(p.Fan())
 	e := Estimate{
 		Trials:       1,
 		Messages:     int64(messages),
@@ -104,12 +104,4 @@ func (p *Params) messages() float64 {
 		n += float64(bursts) * float64(p.Burst.Count)
 	}
 	return n
-}
-
-// fanout is how many deliveries one message should cause.
-func (p *Params) fanout() float64 {
-	if p.Pattern == "fanout" {
-		return float64(p.Subscribers)
-	}
-	return 1
 }

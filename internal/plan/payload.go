@@ -12,7 +12,7 @@ import (
 // from byte stamp.Size on. In JSON form content must be an object; its members follow the stamp's, from byte
 // stamp.JSONSize-1 on.
 func Tail(form string, content []byte) ([]byte, error) {
-	if form != "json" {
+	if form != PayloadJSON {
 		return content, nil
 	}
 	if !scenario.IsObject(content) {
@@ -27,7 +27,7 @@ func Tail(form string, content []byte) ([]byte, error) {
 
 // tailOffset is where a Tail starts in a payload.
 func tailOffset(form string) int {
-	if form == "json" {
+	if form == PayloadJSON {
 		return stamp.JSONSize - 1
 	}
 	return stamp.Size

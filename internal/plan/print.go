@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -29,10 +31,10 @@ func PrintJSON(w io.Writer, p *Plan) error {
 	return enc.Encode(out)
 }
 
-// Print writes the plan in words, at most width columns wide where words allow it.
+// Print writes the plan in words, wrapped to width columns.
 func Print(w io.Writer, p *Plan, width int) error {
 	t := text{width: width}
-	t.paragraph("", p.Scenario+": "+p.Description)
+	t.paragraph("", strings.TrimSuffix(p.Scenario+": "+p.Description, ": "))
 	t.b.WriteByte('\n')
 	names := make([]string, len(p.Subjects))
 	for i, s := range p.Subjects {
@@ -42,10 +44,8 @@ func Print(w io.Writer, p *Plan, width int) error {
 		}
 	}
 	t.line("subjects", strings.Join(names, ", "))
-	if len(p.Trials) > 0 {
-		t.params(&p.Trials[0].Params)
-	}
-	t.line("repeat", fmt.Sprintf("%d, interleaved", p.Repeat))
+	t.params(p)
+	t.line("repeat", count(int64(p.Repeat), "time"))
 	t.line("seed", strconv.FormatUint(p.Seed, 10))
 	t.b.WriteByte('\n')
 	t.estimate(p.Estimate())
@@ -90,30 +90,41 @@ func (t *text) paragraph(prefix, content string) {
 
 func runes(s string) int { return len([]rune(s)) }
 
-// params describes the load that all points share; what the matrix sweeps is shown as such.
-func (t *text) params(p *Params) {
-	swept := map[string]bool{}
-	for _, a := range p.Set {
-		swept[strings.TrimSuffix(a.Key, ".size")] = true
+// params describes the load of all points; where they differ, it names the values.
+func (t *text) params(p *Plan) {
+	if len(p.Trials) == 0 {
+		return
 	}
-	or := func(key, value string) string {
-		if swept[key] {
-			return "(swept)"
-		}
-		return value
-	}
-	clients := or("load.publishers", grouped(int64(p.Publishers))) + " publishers, " +
-		or("load.subscribers", grouped(int64(p.Subscribers))) + " subscribers"
-	t.line("load", or("load.pattern", p.Pattern)+": "+clients)
-	t.line("rate", or("load.rate", rate(p)))
-	t.line("payload", fmt.Sprintf("%s, %s; QoS %s", or("load.payload", size(float64(p.PayloadBytes))), or("load.payload.form", p.PayloadForm), or("load.qos", strconv.Itoa(int(p.QoS)))))
-	ph := &p.Phases
-	t.line("phases", fmt.Sprintf("settle %s, warm-up %s, measure %s, drain at most %s",
-		or("phases.settle", ph.Settle.String()), or("phases.warmup", ph.WarmUp.String()),
-		or("phases.measure", ph.Measure.String()), or("phases.drain", ph.Drain.String())))
-	for _, f := range p.Faults {
+	each := func(describe func(p *Params) string) string { return distinct(p, describe) }
+	t.line("load", each(func(p *Params) string { return p.Pattern })+
+		"; publishers "+each(func(p *Params) string { return grouped(int64(p.Publishers)) })+
+		", subscribers "+each(func(p *Params) string { return grouped(int64(p.Subscribers)) }))
+	t.line("rate", each(rate))
+	t.line("payload", each(func(p *Params) string { return size(float64(p.PayloadBytes)) })+", "+
+		each(func(p *Params) string { return p.PayloadForm })+"; QoS "+
+		each(func(p *Params) string { return strconv.Itoa(int(p.QoS)) }))
+	t.line("phases", "settle "+each(func(p *Params) string { return p.Phases.Settle.String() })+
+		", warm-up "+each(func(p *Params) string { return p.Phases.WarmUp.String() })+
+		", measure "+each(func(p *Params) string { return p.Phases.Measure.String() })+
+		", drain at most "+each(func(p *Params) string { return p.Phases.Drain.String() }))
+	for _, f := range p.Trials[0].Params.Faults {
 		t.line("fault", fmt.Sprintf("the broker is paused for %s, %s after measuring began", f.For, f.At))
 	}
+	if special := each(special); special != "" {
+		t.line("also", special)
+	}
+}
+
+// distinct joins the different descriptions of the points, in order.
+func distinct(p *Plan, describe func(*Params) string) string {
+	var list []string
+	for i := range p.Trials {
+		s := describe(&p.Trials[i].Params)
+		if p.Trials[i].Repetition == 1 && !slices.Contains(list, s) {
+			list = append(list, s)
+		}
+	}
+	return strings.Join(list, " / ")
 }
 
 // rate describes the pace of all publishers together.
@@ -131,24 +142,46 @@ func rate(p *Params) string {
 	return s
 }
 
+// special describes what few scenarios ask for.
+func special(p *Params) string {
+	var list []string
+	for _, s := range []struct {
+		asked bool
+		words string
+	}{
+		{p.Retain, "messages are retained"},
+		{!p.Connect.CleanStart, "sessions are resumed"},
+		{p.Connect.HoldAcks, "subscribers never acknowledge"},
+		{p.Connect.ReadBytesPerS > 0, "subscribers read at most " + size(float64(p.Connect.ReadBytesPerS)) + "/s"},
+		{!p.Connect.Reconnect, "a lost connection stays lost"},
+		{!p.NoDelay, "TCP_NODELAY is off"},
+		{p.Samples, "the times of every message are kept"},
+	} {
+		if s.asked {
+			list = append(list, s.words)
+		}
+	}
+	return strings.Join(list, ", ")
+}
+
 // estimate says what the plan needs.
 func (t *text) estimate(e Estimate) {
-	t.line("trials", fmt.Sprintf("%s, with %s broker starts", grouped(int64(e.Trials)), grouped(int64(e.BrokerStarts))))
+	t.line("trials", grouped(int64(e.Trials))+", with "+count(int64(e.BrokerStarts), "broker start"))
 	t.line("duration", fmt.Sprintf("about %s; %s if every drain takes its time", seconds(e.Duration), seconds(e.DurationMax)))
-	if e.Messages > 0 {
+	if e.AsFastAsPossible < e.Trials {
 		t.line("messages", fmt.Sprintf("%s offered while measuring, %s deliveries expected", grouped(e.Messages), grouped(e.Deliveries)))
 		t.line("data", size(float64(e.PayloadBytes))+" of payload, published and delivered")
 	}
 	if e.AsFastAsPossible > 0 {
-		t.line("", fmt.Sprintf("%s trials as fast as possible: their messages are not counted here", grouped(int64(e.AsFastAsPossible))))
+		t.line("", fmt.Sprintf("not counted: %s as fast as possible", count(int64(e.AsFastAsPossible), "trial")))
 	}
-	t.line("needs", fmt.Sprintf("at most %s connections at a time: %s open files and %s ports",
-		grouped(int64(e.Connections)), grouped(int64(e.OpenFiles)), grouped(int64(e.Ports))))
+	t.line("needs", fmt.Sprintf("%s at a time: %s and %s", count(int64(e.Connections), "connection"),
+		count(int64(e.OpenFiles), "open file"), count(int64(e.Ports), "port")))
 }
 
 // order lists the trials: a line for each repetition of a point.
 func (t *text) order(p *Plan) {
-	t.line("trials", "in this order")
+	t.paragraph("", "The trials in order:")
 	for i := 0; i < len(p.Trials); {
 		first := &p.Trials[i]
 		var names []string
@@ -163,8 +196,20 @@ func (t *text) order(p *Plan) {
 		if len(values) > 0 {
 			what = strings.Join(values, ", ") + ": " + what
 		}
-		t.line(fmt.Sprintf("%d-%d", first.ID, first.ID+len(names)-1), what)
+		ids := strconv.Itoa(first.ID)
+		if len(names) > 1 {
+			ids += "-" + strconv.Itoa(p.Trials[i-1].ID)
+		}
+		t.line(ids, what)
 	}
+}
+
+// count writes a number of things.
+func count(n int64, thing string) string {
+	if n != 1 {
+		thing += "s"
+	}
+	return grouped(n) + " " + thing
 }
 
 // grouped writes thousands apart: 1,000,000.
@@ -191,7 +236,7 @@ func size(bytes float64) string {
 	for ; bytes >= 1024 && i < len(units)-1; i++ {
 		bytes /= 1024
 	}
-	return strconv.FormatFloat(bytes, 'f', -1, 32)[:] + " " + units[i]
+	return strconv.FormatFloat(math.Round(bytes*10)/10, 'f', -1, 64) + " " + units[i]
 }
 
 // seconds writes a duration to the second.

@@ -97,6 +97,7 @@ type resolver struct {
 // subjects reads the subjects and expands auto.
 func (r *resolver) subjects(written []scenario.Subject) []Subject {
 	var list []Subject
+	auto := map[string]bool{}
 	seen := func(name string) bool {
 		return slices.ContainsFunc(list, func(s Subject) bool { return s.Name == name })
 	}
@@ -107,7 +108,7 @@ func (r *resolver) subjects(written []scenario.Subject) []Subject {
 			}
 			for _, s := range r.automatic() {
 				if !seen(s.Name) {
-					list = append(list, s)
+					list, auto[s.Name] = append(list, s), true
 				}
 			}
 			continue
@@ -119,11 +120,13 @@ func (r *resolver) subjects(written []scenario.Subject) []Subject {
 		}
 		s.Auth, s.TLS = Auth(w.Auth), TLS(w.TLS)
 		r.checkAccess(w.At, &s)
-		if seen(s.Name) {
+		switch {
+		case auto[s.Name]:
+		case seen(s.Name):
 			r.problems.Add(w.At, "subjects", "%s is written twice", s.Name)
-			continue
+		default:
+			list = append(list, s)
 		}
-		list = append(list, s)
 	}
 	return list
 }

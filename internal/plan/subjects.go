@@ -21,15 +21,15 @@ type kind struct {
 
 // kinds says which broker speaks what, and how it can run.
 var kinds = []kind{
-	{"mosquitto", []string{"mqtt5", "mqtt311"}, []string{"process"}},
-	{"emqx", []string{"mqtt5", "mqtt311"}, nil},
-	{"hivemq", []string{"mqtt5", "mqtt311"}, nil},
-	{"rabbitmq", []string{"amqp091", "amqp10", "mqtt5", "mqtt311"}, nil},
-	{"artemis", []string{"amqp10", "mqtt5", "mqtt311"}, nil},
-	{"nats", []string{"nats", "jetstream"}, []string{"embedded", "process"}},
+	{"mosquitto", []string{MQTT5, MQTT311}, []string{"process"}},
+	{"emqx", []string{MQTT5, MQTT311}, nil},
+	{"hivemq", []string{MQTT5, MQTT311}, nil},
+	{"rabbitmq", []string{"amqp091", "amqp10", MQTT5, MQTT311}, nil},
+	{"artemis", []string{"amqp10", MQTT5, MQTT311}, nil},
+	{"nats", []string{NATS, "jetstream"}, []string{"embedded", "process"}},
 	{"redis", []string{"redis", "redis-streams"}, nil},
 	{"zenoh", []string{"zenoh"}, nil},
-	{"mochi", []string{"mqtt5", "mqtt311"}, []string{"embedded"}},
+	{"mochi", []string{MQTT5, MQTT311}, []string{"embedded"}},
 }
 
 // automatic are the subjects that auto stands for. Embedded ones are always there, the others if they are installed.
@@ -38,8 +38,8 @@ var automatic = []string{"mochi", "nats", "mosquitto", "nats@process"}
 var (
 	variants  = []string{"as-shipped", "tuned"}
 	runtimes  = []string{"embedded", "process", "docker", "external"}
-	protocols = []string{"mqtt", "mqtt5", "mqtt311", "amqp091", "amqp10", "nats", "jetstream", "redis", "redis-streams", "zenoh"}
-	spoken    = []string{"mqtt5", "mqtt311", "nats"} // by this version
+	protocols = []string{"mqtt", MQTT5, MQTT311, "amqp091", "amqp10", NATS, "jetstream", "redis", "redis-streams", "zenoh"}
+	spoken    = []string{MQTT5, MQTT311, NATS} // by this version
 )
 
 // scheme is what the start of a URL stands for.
@@ -50,10 +50,10 @@ type scheme struct {
 }
 
 var schemes = map[string]scheme{
-	"mqtt":  {"1883", []string{"mqtt5", "mqtt311"}, false},
-	"mqtts": {"8883", []string{"mqtt5", "mqtt311"}, true},
-	"nats":  {"4222", []string{"nats"}, false},
-	"tls":   {"4222", []string{"nats"}, true},
+	"mqtt":  {"1883", []string{MQTT5, MQTT311}, false},
+	"mqtts": {"8883", []string{MQTT5, MQTT311}, true},
+	"nats":  {"4222", []string{NATS}, false},
+	"tls":   {"4222", []string{NATS}, true},
 }
 
 var errNotYet = errors.New("not supported yet by this version")
@@ -112,7 +112,7 @@ func ParseSubject(text string) (Subject, error) {
 		return Subject{}, err
 	}
 	if runtime == "external" {
-		return Subject{}, fmt.Errorf("an external broker is written as a URL, for example mqtt://host:1883")
+		return Subject{}, errors.New("an external broker is written as a URL, for example mqtt://host:1883")
 	}
 	if s.Runtime, err = choose(runtime, "runtime", runtimes, k.runtimes); err != nil {
 		return Subject{}, fmt.Errorf("%s: %w", broker, err)
@@ -166,7 +166,7 @@ func chooseProtocol(word, broker string, speaks []string) (string, error) {
 		word = speaks[0]
 	}
 	if word == "mqtt" {
-		word = "mqtt5"
+		word = MQTT5
 	}
 	switch {
 	case !slices.Contains(protocols, word):
@@ -204,7 +204,7 @@ func parseURL(name, rest string) (Subject, error) {
 		return Subject{}, errors.New("credentials belong in the environment or a file: use auth")
 	}
 	u, err := url.Parse(name + "://" + rest)
-	if err != nil || u.Hostname() == "" || u.RawQuery != "" || u.ForceQuery || u.Fragment != "" {
+	if err != nil || u.Hostname() == "" || strings.ContainsAny(rest, "%?# ") {
 		return Subject{}, fmt.Errorf("no usable URL: write %s://host:%s", name, scheme.port)
 	}
 	port := u.Port()

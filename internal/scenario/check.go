@@ -37,7 +37,11 @@ func (p *Point) complete() {
 
 // check adds the contradictions between the keys of a point. What depends on the subject is checked by the plan.
 func (p *Point) check(problems *Errors) {
-	report := func(key, format string, args ...any) { problems.Add(p.At(key), key, format, args...) }
+	report := func(key, format string, args ...any) {
+		if !problems.within(key) {
+			problems.Add(p.At(key), key, format, args...)
+		}
+	}
 	p.checkPattern(report)
 	p.checkRate(report)
 	p.checkPayload(report)
@@ -51,6 +55,9 @@ func (p *Point) check(problems *Errors) {
 	}
 	if p.Connect.Will.Payload != "" && p.Connect.Will.Topic == "" {
 		report("connect.will", "has a payload, but no topic")
+	}
+	if strings.ContainsAny(p.Connect.Will.Topic, "+#\x00") {
+		report("connect.will.topic", "%q is no topic to publish to: no + or #", p.Connect.Will.Topic)
 	}
 	if p.Engine.Loops > 0 && p.Engine.Kind == "goroutine" {
 		report("engine.loops", "the goroutine engine has no event loops: remove the key or set kind: loop")
@@ -124,9 +131,8 @@ func (p *Point) written(key string) bool {
 
 func (p *Point) checkNames(report reporter) {
 	l := &p.Load
-	if !checkWords(report, "load.topic", l.Topic, topicWords) {
-		return
-	}
+	checkWords(report, "load.topic", l.Topic, topicWords)
+	checkWords(report, "load.client_id", l.ClientID, clientWords)
 	apart := strings.Contains(l.Topic, "{stream}") || strings.Contains(l.Topic, "{publisher}")
 	switch {
 	case l.Topic == "" || strings.ContainsAny(l.Topic, "+#\x00"):
@@ -136,31 +142,23 @@ func (p *Point) checkNames(report reporter) {
 	case l.Pattern == "pairs" && l.Publishers > 1 && !apart:
 		report("load.topic", "is the same for all %d pairs: put {stream} into it", l.Publishers)
 	}
-	if !checkWords(report, "load.client_id", l.ClientID, clientWords) {
-		return
-	}
 	if !strings.Contains(l.ClientID, "{role}") || !strings.Contains(l.ClientID, "{n}") {
 		report("load.client_id", "is the same for several clients, which would drive each other out: put {role} and {n} into it")
 	}
 }
 
-// checkWords looks at the {words} of a template and reports whether all are known.
-func checkWords(report reporter, key, template string, known []string) bool {
-	for rest := template; ; {
-		_, after, found := strings.Cut(rest, "{")
-		if !found {
-			return true
-		}
-		word, next, closed := strings.Cut(after, "}")
-		if !closed {
-			report(key, "{%s has no closing brace", after)
-			return false
-		}
-		if !slices.Contains(known, word) {
+// checkWords reports {words} of a template that are not known.
+func checkWords(report reporter, key, template string, known []string) {
+	_, rest, found := strings.Cut(template, "{")
+	for found {
+		word, next, closed := strings.Cut(rest, "}")
+		switch {
+		case !closed:
+			report(key, "{%s has no closing brace", word)
+		case !slices.Contains(known, word):
 			report(key, "{%s} is no placeholder; %s", word, Suggest(word, known))
-			return false
 		}
-		rest = next
+		_, rest, found = strings.Cut(next, "{")
 	}
 }
 

@@ -126,6 +126,9 @@ func (d decoder) pos(n ast.Node) Pos {
 func (d decoder) value(n ast.Node, f field) {
 	pos := d.pos(n)
 	d.s.at[f.key] = pos
+	if d.refused(n, f.key) {
+		return
+	}
 	if matrix, ok := f.value.Addr().Interface().(*Matrix); ok {
 		d.matrix(n, f.key, matrix)
 		return
@@ -216,21 +219,26 @@ func (d decoder) entries(n ast.Node, path string) (list []entry, ok bool) {
 	return list, true
 }
 
-// scalar is the text of a node that must hold one value.
-func (d decoder) scalar(n ast.Node, key string) (string, bool) {
-	text, ok := text(n)
-	if ok {
-		return text, true
-	}
+// refused reports whether n is something that has no meaning for any key.
+func (d decoder) refused(n ast.Node, key string) bool {
 	switch n.(type) {
 	case *ast.NullNode:
 		d.s.problems.Add(d.pos(n), key, "is empty: write a value or remove the key")
 	case *ast.AliasNode, *ast.AnchorNode, *ast.TagNode:
 		d.s.problems.Add(d.pos(n), key, "anchors, aliases and tags are not used in scenarios: write the value")
 	default:
+		return false
+	}
+	return true
+}
+
+// scalar is the text of a node that must hold one value.
+func (d decoder) scalar(n ast.Node, key string) (string, bool) {
+	text, ok := text(n)
+	if !ok && !d.refused(n, key) {
 		d.s.problems.Add(d.pos(n), key, "takes one value; lists of values stand under matrix")
 	}
-	return "", false
+	return text, ok
 }
 
 // text is the text of a scalar node, as written.

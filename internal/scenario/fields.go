@@ -204,7 +204,7 @@ func (f field) withinTime(d time.Duration) error {
 func (f field) within(n int64, print func(int64) string, parse func(string) int64) error {
 	least, most := f.tag.Get("min"), f.tag.Get("max")
 	switch {
-	case least != "" && n < parse(least) && most != "":
+	case least != "" && most != "" && (n < parse(least) || n > parse(most)):
 		return fmt.Errorf("%s is out of range: %s to %s", print(n), least, most)
 	case least != "" && n < parse(least):
 		return fmt.Errorf("%s is too little: at least %s", print(n), least)

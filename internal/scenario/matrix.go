@@ -1,6 +1,7 @@
 package scenario
 
 import (
+	"errors"
 	"reflect"
 	"slices"
 	"strings"
@@ -82,6 +83,9 @@ func (d decoder) axis(e entry, m *Matrix) {
 	trial := Defaults()
 	f, err := lookup(reflect.ValueOf(&trial).Elem(), e.name)
 	if err != nil {
+		if _, outside := lookup(reflect.ValueOf(d.s).Elem(), e.name); outside == nil {
+			err = errors.New("cannot be swept: it belongs to the whole scenario")
+		}
 		d.s.problems.Add(e.pos, shown, "%v", err)
 		return
 	}

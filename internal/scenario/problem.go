@@ -66,6 +66,11 @@ func (e *Errors) Add(pos Pos, key, format string, args ...any) {
 	}
 }
 
+// within reports whether there is a problem with a key below key, of which one with key itself may be a consequence.
+func (e Errors) within(key string) bool {
+	return slices.ContainsFunc(e, func(p *Problem) bool { return strings.HasPrefix(p.Key, key+".") })
+}
+
 // Err is nil if there is no problem, otherwise all of them, sorted: files by line and column, then flags as given.
 func (e Errors) Err() error {
 	if len(e) == 0 {

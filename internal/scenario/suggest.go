@@ -8,7 +8,7 @@ import (
 // Suggest returns the end of an error message about an unknown word: the known word that was probably meant, or the
 // list of all known words.
 func Suggest(word string, known []string) string {
-	best, distance := "", 1+max(1, len(word)/3)
+	best, distance := "", min(len(word), 1+max(1, len(word)/3))
 	for _, k := range known {
 		if d := edits(strings.ToLower(word), k); d < distance {
 			best, distance = k, d
