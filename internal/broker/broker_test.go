@@ -1,0 +1,244 @@
+package broker
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/mqlab/mqlab/internal/guard"
+	"github.com/mqlab/mqlab/internal/netns"
+	"github.com/mqlab/mqlab/internal/plan"
+)
+
+// TestMain lets the test program be run again as the guard and as an embedded broker.
+func TestMain(m *testing.M) {
+	if len(os.Args) > 1 {
+		switch os.Args[1] {
+		case guard.Verb:
+			os.Exit(guard.Main(os.Stdin))
+		case Verb:
+			os.Exit(Main(os.Args[2:], os.Stdin, os.Stdout))
+		}
+	}
+	// Under the race detector a Go program lingers for a second when it exits.
+	_ = os.Setenv("GORACE", "atexit_sleep_ms=0")
+	os.Exit(m.Run())
+}
+
+func subject(broker, runtime, variant string) plan.Subject {
+	return plan.Subject{Name: broker + "@" + runtime, Broker: broker, Runtime: runtime, Variant: variant}
+}
+
+// subjects are all that can be started here. A missing program is a failure where everything must be there (CI).
+func subjects(t *testing.T) (all []plan.Subject) {
+	for _, s := range []plan.Subject{
+		subject("mochi", Embedded, AsShipped), subject("mochi", Embedded, Tuned),
+		subject("nats", Embedded, AsShipped), subject("nats", Embedded, Tuned),
+		subject("mosquitto", Process, AsShipped), subject("mosquitto", Process, Tuned),
+		subject("nats", Process, AsShipped), subject("nats", Process, Tuned),
+	} {
+		if f := Find(t.Context(), s); f.OK {
+			all = append(all, s)
+		} else if os.Getenv("CI") != "" {
+			t.Error(f.Why)
+		} else {
+			t.Log("not tested: " + f.Why)
+		}
+	}
+	return all
+}
+
+// need skips where s is not installed.
+func need(t *testing.T, s plan.Subject) plan.Subject {
+	t.Helper()
+	if f := Find(t.Context(), s); !f.OK {
+		if os.Getenv("CI") != "" {
+			t.Fatal(f.Why)
+		}
+		t.Skip(f.Why)
+	}
+	return s
+}
+
+// options give each test its own guard and folder for temporary files, which must be empty in the end.
+func options(t *testing.T) Options {
+	t.Helper()
+	tmp := t.TempDir()
+	t.Setenv("TMPDIR", tmp)
+	g, err := guard.Start()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if left, _ := filepath.Glob(filepath.Join(tmp, "mqlab-*")); len(left) > 0 {
+			t.Errorf("folders left behind: %v", left)
+		}
+		if err := g.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return Options{Guard: g}
+}
+
+func start(t *testing.T, s plan.Subject, o Options) *Instance {
+	t.Helper()
+	i, err := Start(t.Context(), s, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = i.Stop(context.Background()) })
+	return i
+}
+
+func label(s plan.Subject) string { return s.Broker + ":" + s.Variant + "@" + s.Runtime }
+
+func TestStartAndStop(t *testing.T) {
+	for _, s := range subjects(t) {
+		t.Run(label(s), func(t *testing.T) {
+			i := start(t, s, options(t))
+			u, err := url.Parse(i.URL)
+			if err != nil || u.Hostname() != loopback {
+				t.Errorf("URL %q, %v", i.URL, err)
+			}
+			if err := greet(t.Context(), netns.Host, u.Scheme, u.Host); err != nil {
+				t.Errorf("it does not answer: %v", err)
+			}
+			if i.Version == "" || len(i.Config) == 0 || len(i.PIDs) != 1 || i.Limits["open_files"] == 0 {
+				t.Errorf("version %q, pids %v, limits %v, config %v", i.Version, i.PIDs, i.Limits, i.Config)
+			}
+			select {
+			case err, open := <-i.Exited():
+				t.Errorf("exited: %v %v", err, open)
+			default:
+			}
+			if err := i.Stop(t.Context()); err != nil {
+				t.Error(err)
+			}
+			if err := i.Stop(t.Context()); err != nil {
+				t.Errorf("stopping again: %v", err)
+			}
+			if err, open := <-i.Exited(); open {
+				t.Errorf("a wanted end was reported: %v", err)
+			}
+			if c, err := net.Dial("tcp", u.Host); err == nil {
+				_ = c.Close()
+				t.Error("something still listens")
+			}
+		})
+	}
+}
+
+func setting(i *Instance, key string) Setting {
+	for _, c := range i.Config {
+		if c.Key == key {
+			return c
+		}
+	}
+	return Setting{}
+}
+
+func TestVariantsAreInForce(t *testing.T) {
+	for _, c := range []struct {
+		s     plan.Subject
+		key   string
+		value string
+		from  string
+	}{
+		{subject("mochi", Embedded, AsShipped), "capabilities.maximum_client_writes_pending", "8192", effective},
+		{subject("mochi", Embedded, Tuned), "capabilities.maximum_client_writes_pending", "32768", effective},
+		{subject("nats", Embedded, AsShipped), "max_pending", "67108864", effective},
+		{subject("nats", Embedded, Tuned), "max_pending", "268435456", effective},
+		{subject("nats", Process, AsShipped), "write_deadline", "10s", effective},
+		{subject("nats", Process, Tuned), "write_deadline", "1m0s", effective},
+		{subject("mosquitto", Process, AsShipped), "set_tcp_nodelay", "", ""},
+		{subject("mosquitto", Process, Tuned), "set_tcp_nodelay", "true", asWritten},
+	} {
+		t.Run(label(c.s), func(t *testing.T) {
+			i := start(t, need(t, c.s), options(t))
+			if got := setting(i, c.key); got.Value != c.value || got.Source != c.from {
+				t.Errorf("%s = %+v, want %q (%s)", c.key, got, c.value, c.from)
+			}
+			if err := i.Stop(t.Context()); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+func TestLargeMessagesAreAllowed(t *testing.T) {
+	for _, runtime := range []string{Embedded, Process} {
+		o := options(t)
+		for _, c := range []struct{ ask, want int }{{0, 1 << 20}, {1 << 20, 1 << 20}, {3 << 20, 3 << 20}} {
+			o.MaxMessageBytes = c.ask
+			i := start(t, need(t, subject("nats", runtime, AsShipped)), o)
+			if got := i.Limits["max_payload_bytes"]; got != int64(c.want) {
+				t.Errorf("%s: asked for %d, max_payload_bytes is %d", runtime, c.ask, got)
+			}
+			if err := i.Stop(t.Context()); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+}
+
+func TestNothingIsLeftOfAStartGivenUp(t *testing.T) {
+	for _, s := range subjects(t) {
+		for _, after := range []time.Duration{0, time.Millisecond, 5 * time.Millisecond, 15 * time.Millisecond} {
+			o := options(t)
+			ctx, cancel := context.WithTimeoutCause(t.Context(), after, errors.New("changed my mind"))
+			i, err := Start(ctx, s, o)
+			cancel()
+			switch {
+			case err == nil:
+				err = i.Stop(t.Context())
+				if err != nil {
+					t.Error(err)
+				}
+			case !strings.Contains(err.Error(), "changed my mind") && !errors.Is(err, context.DeadlineExceeded):
+				t.Errorf("%s after %v: %v", label(s), after, err)
+			}
+		}
+	}
+}
+
+func TestUnusableSubjects(t *testing.T) {
+	o := options(t)
+	with := func(binary string) Options { o := o; o.Binary = binary; return o }
+	for _, c := range []struct {
+		s    plan.Subject
+		o    Options
+		want string
+	}{
+		{subject("mosquitto", Process, AsShipped), with("/nowhere/mosquitto"), "mosquitto cannot be run: exec: \"/nowhere/mosquitto\""},
+		{subject("mosquitto", Process, AsShipped), with("/bin/true"), "/bin/true is not a working mosquitto"},
+		{subject("nats", Process, AsShipped), with("/bin/false"), "/bin/false is not a working nats-server: exit status 1"},
+		{subject("mochi", Embedded, AsShipped), with("/bin/false"), "mochi exited with 1 before it was ready"},
+		{subject("mochi", Embedded, AsShipped), with("/bin/echo"), `mochi said "broker mochi`},
+		{subject("mochi", Embedded, "fast"), o, `mochi has no variant "fast"`},
+		{subject("kafka", Process, AsShipped), o, "no broker kafka@process: choose from mochi@embedded, mosquitto@process"},
+		{subject("mochi", Embedded, AsShipped), Options{}, "guard"},
+	} {
+		i, err := Start(t.Context(), c.s, c.o)
+		if err == nil {
+			_ = i.Stop(t.Context())
+		}
+		if err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "\n") {
+			t.Errorf("%s with %q: %v, want %q", label(c.s), c.o.Binary, err, c.want)
+		}
+	}
+}
+
+func TestChildUsage(t *testing.T) {
+	for _, args := range [][]string{nil, {"mochi"}, {"kafka", "--config", "{}"}, {"mochi", "--config", "{"}} {
+		if code := Main(args, strings.NewReader(""), io.Discard); code != 1 {
+			t.Errorf("Main(%q) = %d", args, code)
+		}
+	}
+}

@@ -1,0 +1,189 @@
+package broker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"github.com/mqlab/mqlab/internal/guard"
+	"github.com/mqlab/mqlab/internal/guard/proctree"
+)
+
+const (
+	graceful  = 10 * time.Second // from SIGTERM to SIGKILL
+	reapLimit = 5 * time.Second  // from SIGKILL to the end of the process
+)
+
+// Instance is a broker that answers.
+type Instance struct {
+	URL     string // where clients connect; without credentials
+	Version string // empty = not known
+	Config  []Setting
+	// Limits are what the broker can take at most: open_files, max_payload_bytes, max_connections, … What is not there
+	// is unlimited or not known; Config tells which.
+	Limits map[string]int64
+	PIDs   []int // the roots of its process tree; none for an external broker
+
+	name    string
+	dir     string
+	program *program
+	guard   *guard.Guard
+	stderr  *tail
+	cmd     *exec.Cmd // nil = external
+	stdin   io.Closer // of an embedded broker, which ends when it is closed
+
+	done   chan struct{} // closed when the process has ended
+	state  *os.ProcessState
+	exited chan error
+
+	stopping atomic.Bool // its end is wanted
+
+	mu      sync.Mutex // one Stop at a time
+	stopped bool
+	result  error // of the first Stop
+}
+
+// wait reaps the process and reports its end.
+func (i *Instance) wait() {
+	_ = i.cmd.Wait()
+	i.state = i.cmd.ProcessState
+	close(i.done)
+	if !i.stopping.Load() {
+		i.exited <- i.crashed()
+	}
+	close(i.exited)
+}
+
+func (i *Instance) crashed() error {
+	text := fmt.Sprintf("%s %s during the trial", i.name, ending(i.state))
+	if last := i.stderr.lastLine(); last != "" {
+		text += "; it last said: " + last
+	}
+	return errors.New(text)
+}
+
+// Exited brings one error that says how the broker ended, if it ended by itself, and is closed when it has ended. The
+// channel of an external broker brings nothing.
+func (i *Instance) Exited() <-chan error { return i.exited }
+
+// StderrTail returns the last lines that the broker wrote.
+func (i *Instance) StderrTail() string {
+	if i.stderr == nil {
+		return ""
+	}
+	return i.stderr.String()
+}
+
+// Pause stops the broker in its tracks (SIGSTOP to all its processes) until Resume. Its connections stay open.
+func (i *Instance) Pause() error { return i.signal("paused", proctree.Pause) }
+
+// Resume lets a paused broker run again.
+func (i *Instance) Resume() error { return i.signal("resumed", proctree.Resume) }
+
+func (i *Instance) signal(what string, send func(root int) error) error {
+	if i.cmd == nil {
+		return fmt.Errorf("%s is not ours to be %s", i.name, what)
+	}
+	select {
+	case <-i.done:
+		return fmt.Errorf("%s cannot be %s: it %s", i.name, what, ending(i.state))
+	default:
+	}
+	if err := send(i.PIDs[0]); err != nil {
+		return fmt.Errorf("%s cannot be %s: %w", i.name, what, err)
+	}
+	return nil
+}
+
+// Stop ends the broker and removes its folder: SIGTERM, after 10 seconds (or at the end of ctx) SIGKILL to all its
+// processes. It returns an error if the broker had to be killed, did not end in order, or had ended before. Stopping
+// again returns the same.
+func (i *Instance) Stop(ctx context.Context) error {
+	if i.cmd == nil {
+		return nil
+	}
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if !i.stopped {
+		i.stopped = true
+		i.result = i.stop(ctx)
+	}
+	return i.result
+}
+
+func (i *Instance) stop(ctx context.Context) error {
+	select {
+	case <-i.done:
+		return errors.Join(i.crashed(), i.clear())
+	default:
+	}
+	i.stopping.Store(true)
+	root := i.PIDs[0]
+	_ = proctree.Resume(root) // a paused process does not hear SIGTERM
+	_ = proctree.Terminate(root)
+	if i.stdin != nil {
+		_ = i.stdin.Close()
+	}
+	late := time.NewTimer(graceful)
+	defer late.Stop()
+	select {
+	case <-i.done:
+		return errors.Join(i.orderly(), i.clear())
+	case <-late.C:
+		return errors.Join(fmt.Errorf("%s did not end within %v of SIGTERM and was killed", i.name, graceful), i.clear())
+	case <-ctx.Done():
+		return errors.Join(fmt.Errorf("%s was killed: %w", i.name, context.Cause(ctx)), i.clear())
+	}
+}
+
+// orderly says what is wrong with the way in which the broker ended when asked to.
+func (i *Instance) orderly() error {
+	if sig, ok := signalOf(i.state); ok && sig == syscall.SIGTERM {
+		return nil
+	}
+	if code := i.state.ExitCode(); code == 0 || slices.Contains(i.program.exits, code) {
+		return nil
+	}
+	text := fmt.Sprintf("%s %s when asked to end", i.name, ending(i.state))
+	if last := i.stderr.lastLine(); last != "" {
+		text += ": " + last
+	}
+	return errors.New(text)
+}
+
+// clear kills what is left of the process tree and removes the folder.
+func (i *Instance) clear() error {
+	err := i.guard.End(i.PIDs[0])
+	select {
+	case <-i.done:
+	case <-time.After(reapLimit):
+		err = errors.Join(err, fmt.Errorf("%s could not be ended", i.name))
+	}
+	return errors.Join(err, i.guard.RemoveDir(i.dir))
+}
+
+// kill ends a broker that did not become ready.
+func (i *Instance) kill() {
+	i.stopping.Store(true)
+	_ = i.clear()
+}
+
+// signalOf returns the signal that ended a process, if one did.
+func signalOf(s *os.ProcessState) (syscall.Signal, bool) {
+	if s == nil {
+		return 0, false
+	}
+	w, ok := s.Sys().(syscall.WaitStatus)
+	if !ok || !w.Signaled() {
+		return 0, false
+	}
+	return w.Signal(), true
+}

@@ -1,0 +1,272 @@
+package broker
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"time"
+
+	"github.com/mqlab/mqlab/internal/netns"
+	"github.com/mqlab/mqlab/internal/plan"
+)
+
+const (
+	loopback  = "127.0.0.1"
+	portTries = 5
+)
+
+// site is where one broker is being set up.
+type site struct {
+	ctx        context.Context
+	place      netns.Place
+	dir        string // a temporary folder for it alone
+	path       string // of its program
+	variant    string
+	maxMessage int
+}
+
+// port finds a TCP port that is free on the loopback interface now. Somebody may take it before the broker does.
+func (s *site) port() (string, error) {
+	l, err := s.place.Listen(s.ctx, "tcp", net.JoinHostPort(loopback, "0"))
+	if err != nil {
+		return "", fmt.Errorf("find a free port: %w", err)
+	}
+	defer func() { _ = l.Close() }()
+	_, port, err := net.SplitHostPort(l.Addr().String())
+	return port, err
+}
+
+// file writes a file into the folder and returns its path.
+func (s *site) file(base, content string) (string, error) {
+	path := filepath.Join(s.dir, base)
+	return path, os.WriteFile(path, []byte(content), 0o600)
+}
+
+// program is how a broker is run.
+type program struct {
+	args     []string
+	env      []string
+	scheme   string // of its URL
+	address  string // where it will listen; empty: an embedded broker says so in its first line
+	patience time.Duration
+	config   []Setting
+	exits    []int // exit codes besides 0 of an orderly end
+	// started, if set, is called as soon as the process runs; readBack, if set, when it is ready.
+	started  func(pid int) error
+	readBack func(ctx context.Context) (*report, error)
+}
+
+// report is what a broker says about itself. It is also the line by which an embedded broker says that it is ready.
+type report struct {
+	Address string           `json:"address,omitempty"`
+	Version string           `json:"version,omitempty"`
+	Config  []Setting        `json:"config,omitempty"`
+	Limits  map[string]int64 `json:"limits,omitempty"`
+}
+
+// errPortTaken says that the broker lost its port to somebody else.
+var errPortTaken = errors.New("the port was taken")
+
+// portTaken recognises the messages of brokers and systems.
+var portTaken = regexp.MustCompile(`(?i)address (already )?in use|only one usage of each socket address`)
+
+// launch runs the broker, again if its port was taken in between.
+func launch(ctx context.Context, k kind, f Finding, s plan.Subject, o Options) (i *Instance, err error) {
+	for range portTries {
+		i, err = launchOnce(ctx, k, f, s, o)
+		if !errors.Is(err, errPortTaken) {
+			break
+		}
+	}
+	return i, err
+}
+
+func launchOnce(ctx context.Context, k kind, f Finding, s plan.Subject, o Options) (*Instance, error) {
+	dir, err := o.Guard.MkdirTemp(s.Broker)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", s.Broker, err)
+	}
+	w := &site{ctx: ctx, place: o.Place, dir: dir, path: f.Path, variant: s.Variant, maxMessage: o.MaxMessageBytes}
+	p, err := k.prepare(w)
+	if err != nil {
+		_ = o.Guard.RemoveDir(dir)
+		return nil, fmt.Errorf("%s: %w", s.Broker, err)
+	}
+	i := &Instance{
+		Version: f.Version, Config: p.config, Limits: make(map[string]int64),
+		name: s.Broker, dir: dir, guard: o.Guard, program: p,
+		stderr: &tail{also: o.Stderr}, done: make(chan struct{}), exited: make(chan error, 1),
+	}
+	first, err := i.run(w)
+	if err != nil {
+		_ = o.Guard.RemoveDir(dir)
+		return nil, fmt.Errorf("%s cannot be run: %w", s.Broker, err)
+	}
+	if err := i.await(ctx, o.Place, first); err != nil {
+		i.kill()
+		return nil, err
+	}
+	return i, nil
+}
+
+// run starts the process. The channel brings the first line of an embedded broker.
+func (i *Instance) run(w *site) (first <-chan string, err error) {
+	cmd := w.place.Command(context.Background(), w.path, i.program.args...)
+	cmd.Dir = w.dir
+	cmd.Env = append(environment(w.dir), i.program.env...)
+	cmd.Stderr = i.stderr
+	cmd.WaitDelay = time.Second // a grandchild that holds stderr open must not hold us
+	if i.program.address == "" {
+		line := newFirstLine()
+		cmd.Stdout, first = line, line.line
+		if i.stdin, err = cmd.StdinPipe(); err != nil {
+			return nil, err
+		}
+	} else {
+		cmd.Stdout = i.stderr
+	}
+	if err := i.guard.Spawn(cmd); err != nil {
+		return nil, err
+	}
+	i.cmd, i.PIDs = cmd, []int{cmd.Process.Pid}
+	go i.wait()
+	if i.program.started != nil {
+		if err := i.program.started(cmd.Process.Pid); err != nil {
+			i.kill()
+			return nil, err
+		}
+	}
+	return first, nil
+}
+
+// environment is the same for every user, so that no variable of a shell changes a result. The broker's marker for the
+// guard is added to it.
+func environment(dir string) []string {
+	env := []string{"LANG=C.UTF-8", "HOME=" + dir, "TMPDIR=" + dir}
+	for _, key := range []string{"PATH", "LD_LIBRARY_PATH", "SystemRoot"} {
+		if v, ok := os.LookupEnv(key); ok {
+			env = append(env, key+"="+v)
+		}
+	}
+	return env
+}
+
+// await returns when the broker answers its protocol, listens on the loopback interface alone, and has said what it
+// can say about itself.
+func (i *Instance) await(ctx context.Context, place netns.Place, first <-chan string) error {
+	limited, cancel := context.WithTimeout(ctx, i.program.patience)
+	defer cancel()
+	address := i.program.address
+	if address == "" {
+		r, err := i.announced(ctx, limited, first)
+		if err != nil {
+			return err
+		}
+		address = r.Address
+		i.learn(r)
+	}
+	i.URL = i.program.scheme + "://" + address
+	if err := i.answers(ctx, limited, place, address); err != nil {
+		return err
+	}
+	if i.program.readBack != nil {
+		r, err := i.program.readBack(limited)
+		if err != nil {
+			return fmt.Errorf("%s does not tell its configuration: %w", i.name, err)
+		}
+		i.learn(r)
+	}
+	if n, ok := openFiles(i.PIDs[0]); ok {
+		i.Limits["open_files"] = n
+	}
+	return nil
+}
+
+// learn takes over what the broker says of itself.
+func (i *Instance) learn(r *report) {
+	if r.Version != "" {
+		i.Version = r.Version
+	}
+	i.Config = append(i.Config, r.Config...)
+	for k, v := range r.Limits {
+		i.Limits[k] = v
+	}
+}
+
+// announced reads the line by which an embedded broker says where it listens.
+func (i *Instance) announced(ctx, limited context.Context, first <-chan string) (*report, error) {
+	select {
+	case line := <-first:
+		var r report
+		if err := json.Unmarshal([]byte(line), &r); err != nil {
+			return nil, fmt.Errorf("%s said %s instead of its address", i.name, strconv.QuoteToASCII(line))
+		}
+		return &r, nil
+	case <-i.done:
+		return nil, i.endedEarly()
+	case <-limited.Done():
+		return nil, i.notReady(ctx, errors.New("it said nothing"))
+	}
+}
+
+// answers probes until the broker answers, and is ours.
+func (i *Instance) answers(ctx, limited context.Context, place netns.Place, address string) error {
+	for pause := 2 * time.Millisecond; ; pause = min(2*pause, 100*time.Millisecond) {
+		err := greet(limited, place, i.program.scheme, address)
+		if err == nil {
+			err = onLoopbackOnly(i.PIDs[0], address)
+		}
+		if err == nil || errors.Is(err, errExposed) {
+			return err
+		}
+		select {
+		case <-i.done:
+			return i.endedEarly()
+		case <-limited.Done():
+			return i.notReady(ctx, err)
+		case <-time.After(pause):
+		}
+	}
+}
+
+// endedEarly says how the broker ended before it was ready.
+func (i *Instance) endedEarly() error {
+	text := fmt.Sprintf("%s %s before it was ready", i.name, ending(i.state))
+	if last := i.stderr.lastLine(); last != "" {
+		text += ": " + last
+	}
+	if portTaken.MatchString(i.stderr.String()) {
+		return fmt.Errorf("%s (%w)", text, errPortTaken)
+	}
+	return errors.New(text)
+}
+
+// notReady says that the caller or we lost patience; err is what the last probe saw.
+func (i *Instance) notReady(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return fmt.Errorf("%s: start given up: %w", i.name, context.Cause(ctx))
+	}
+	text := fmt.Sprintf("%s was not ready within %v: %v", i.name, i.program.patience, err)
+	if last := i.stderr.lastLine(); last != "" {
+		text += "; it last said: " + last
+	}
+	return errors.New(text)
+}
+
+// ending puts the end of a process into words.
+func ending(s *os.ProcessState) string {
+	switch sig, ok := signalOf(s); {
+	case s == nil:
+		return "ended"
+	case ok:
+		return fmt.Sprintf("was ended by signal %d (%v)", int(sig), sig)
+	default:
+		return fmt.Sprintf("exited with %d", s.ExitCode())
+	}
+}

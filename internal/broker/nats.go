@@ -1,0 +1,165 @@
+package broker
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net"
+	"net/http"
+	"regexp"
+	"strconv"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+
+	"github.com/mqlab/mqlab/internal/netns"
+)
+
+// natsServer runs an installed nats-server (https://docs.nats.io/running-a-nats-service/configuration).
+//
+// As shipped: a listener for clients and one for monitoring, by which the configuration in force is read back, both on
+// the loopback interface. Every other setting is the server's own default; in particular a payload may have 1 MiB, and
+// a subscriber with more than 64 MiB waiting for it is disconnected. JetStream is off.
+//
+// Tuned: 256 MiB may wait for a subscriber and a write may take 60 s, so that a slow or paused one is not disconnected;
+// and the garbage collector of Go lets the heap grow to five times what is in use (GOGC=400), which is small.
+type natsServer struct{}
+
+const (
+	natsTunedPending  = 256 << 20
+	natsTunedDeadline = 60 * time.Second
+	goGC              = "GOGC=400"
+)
+
+// goGCSetting reports goGC.
+var goGCSetting = Setting{"GOGC (environment)", "400", asWritten}
+
+var natsVersion = regexp.MustCompile(`nats-server: v(\S+)`)
+
+func (natsServer) find(ctx context.Context, binary string) Finding {
+	return findProgram(ctx, binary, "nats-server", "nats-server", "--version", natsVersion)
+}
+
+func (natsServer) prepare(s *site) (*program, error) {
+	port, err := s.port()
+	if err != nil {
+		return nil, err
+	}
+	web, err := s.port()
+	if err != nil {
+		return nil, err
+	}
+	address, monitoring := net.JoinHostPort(loopback, port), net.JoinHostPort(loopback, web)
+	config := []Setting{
+		{"listen", strconv.Quote(address), asWritten},
+		{"http", strconv.Quote(monitoring), asWritten},
+	}
+	if s.maxMessage > server.MAX_PAYLOAD_SIZE {
+		config = append(config, Setting{"max_payload", strconv.Itoa(s.maxMessage), asWritten})
+	}
+	p := &program{
+		scheme: "nats", address: address, patience: 5 * time.Second,
+		exits: []int{1}, // older servers exit with 1 on SIGTERM
+	}
+	if s.variant == Tuned {
+		config = append(config,
+			Setting{"max_pending", strconv.Itoa(natsTunedPending), asWritten},
+			Setting{"write_deadline", strconv.Quote(natsTunedDeadline.String()), asWritten},
+		)
+		p.env = []string{goGC}
+		p.config = []Setting{goGCSetting}
+	}
+	path, err := s.file("nats.conf", lines(config, ": "))
+	if err != nil {
+		return nil, err
+	}
+	p.args = []string{"-c", path}
+	p.readBack = func(ctx context.Context) (*report, error) { return readVarz(ctx, s.place, monitoring) }
+	return p, nil
+}
+
+// readVarz asks a server's monitoring for the configuration in force.
+func readVarz(ctx context.Context, place netns.Place, address string) (*report, error) {
+	client := http.Client{Transport: &http.Transport{DialContext: place.Dial, DisableKeepAlives: true}}
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+address+"/varz", nil)
+	if err != nil {
+		return nil, err
+	}
+	resp, err := client.Do(req)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = resp.Body.Close() }()
+	if resp.StatusCode != http.StatusOK {
+		return nil, fmt.Errorf("/varz answers %s", resp.Status)
+	}
+	var v server.Varz
+	if err := json.NewDecoder(resp.Body).Decode(&v); err != nil {
+		return nil, err
+	}
+	return reportVarz(&v), nil
+}
+
+// reportVarz picks what matters from a NATS server's description of itself.
+func reportVarz(v *server.Varz) *report {
+	r := &report{Version: v.Version, Limits: map[string]int64{
+		"max_payload_bytes": int64(v.MaxPayload),
+		"max_pending_bytes": v.MaxPending,
+		"max_connections":   int64(v.MaxConn),
+	}}
+	for _, c := range []struct {
+		key   string
+		value any
+	}{
+		{"listen", net.JoinHostPort(v.Host, strconv.Itoa(v.Port))},
+		{"max_payload", v.MaxPayload},
+		{"max_pending", v.MaxPending},
+		{"max_connections", v.MaxConn},
+		{"max_control_line", v.MaxControlLine},
+		{"write_deadline", v.WriteDeadline},
+		{"ping_interval", v.PingInterval},
+		{"ping_max", v.MaxPingsOut},
+		{"auth_required", v.AuthRequired},
+		{"tls_required", v.TLSRequired},
+		{"jetstream", v.JetStream.Config != nil},
+		{"gomaxprocs", v.MaxProcs},
+		{"go", v.GoVersion},
+	} {
+		r.Config = append(r.Config, Setting{c.key, fmt.Sprint(c.value), effective})
+	}
+	return r
+}
+
+// serveNATS runs the embedded server. Beside the process it differs in that it has no monitoring listener and no log.
+func serveNATS(c *childConfig) (*report, func(), error) {
+	o := &server.Options{Host: loopback, Port: server.RANDOM_PORT, NoLog: true, NoSigs: true}
+	if c.MaxMessageBytes > server.MAX_PAYLOAD_SIZE {
+		o.MaxPayload = int32(c.MaxMessageBytes)
+	}
+	if c.Variant == Tuned {
+		o.MaxPending, o.WriteDeadline = natsTunedPending, natsTunedDeadline
+	}
+	s, err := server.NewServer(o)
+	if err != nil {
+		return nil, nil, err
+	}
+	s.Start()
+	stop := func() { s.Shutdown(); s.WaitForShutdown() }
+	if !s.ReadyForConnections(5 * time.Second) {
+		stop()
+		return nil, nil, fmt.Errorf("nats-server does not listen on %s", loopback)
+	}
+	v, err := s.Varz(nil)
+	if err != nil {
+		stop()
+		return nil, nil, err
+	}
+	r := reportVarz(v)
+	r.Address = s.Addr().String()
+	r.Version = embeddedNATSVersion()
+	return r, stop, nil
+}
+
+func embeddedNATSVersion() string {
+	return moduleVersion("github.com/nats-io/nats-server/v2", server.VERSION)
+}
