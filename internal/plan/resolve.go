@@ -219,6 +219,10 @@ func (r *resolver) payloadBytes(p *scenario.Point) int {
 		}
 	}
 	tail, err := Tail(l.Form, content)
+	bytes := tailOffset(l.Form) + len(tail)
+	if bytes > scenario.MaxSize {
+		err = fmt.Errorf("is too large: at most %d bytes with the stamp", scenario.MaxSize)
+	}
 	if err != nil {
 		key := "load.payload.text"
 		if l.File != "" {
@@ -226,7 +230,7 @@ func (r *resolver) payloadBytes(p *scenario.Point) int {
 		}
 		r.problems.Add(p.At(key), key, "%v", err)
 	}
-	return tailOffset(l.Form) + len(tail)
+	return bytes
 }
 
 func (r *resolver) readFile(name string) ([]byte, error) {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/netip"
 	"net/url"
 	"slices"
 	"strconv"
@@ -204,7 +205,7 @@ func parseURL(name, rest string) (Subject, error) {
 		return Subject{}, errors.New("credentials belong in the environment or a file: use auth")
 	}
 	u, err := url.Parse(name + "://" + rest)
-	if err != nil || u.Hostname() == "" || strings.ContainsAny(rest, "%?# ") {
+	if err != nil || !isHost(u.Hostname()) || strings.ContainsAny(rest, "?#") {
 		return Subject{}, fmt.Errorf("no usable URL: write %s://host:%s", name, scheme.port)
 	}
 	port := u.Port()
@@ -223,4 +224,15 @@ func parseURL(name, rest string) (Subject, error) {
 		s.Name += "/" + s.Protocol
 	}
 	return s, nil
+}
+
+// isHost reports whether a text is an IP address or looks like a host's name.
+func isHost(s string) bool {
+	if addr, err := netip.ParseAddr(s); err == nil {
+		return addr.Zone() == ""
+	}
+	strange := func(r rune) bool {
+		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' || r == '_' || r == '.')
+	}
+	return s != "" && !strings.ContainsFunc(s, strange)
 }

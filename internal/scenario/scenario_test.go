@@ -199,7 +199,7 @@ func TestErrors(t *testing.T) {
 	if p, ok := errors.AsType[*Problem](err); !ok || p.Text != "first 1" {
 		t.Errorf("first problem: %+v", p)
 	}
-	if (Errors)(nil).Err() != nil {
+	if Errors(nil).Err() != nil {
 		t.Error("no problem is an error")
 	}
 }

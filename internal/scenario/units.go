@@ -25,8 +25,12 @@ type ByteRate int64
 // Quantum is auto, precise, or a duration from 1us to 1s.
 type Quantum string
 
+// MaxSize bounds sizes, in bytes: the largest remaining length of an MQTT packet.
+const MaxSize = 256<<20 - 1
+
+// Bounds of rates, per second; the lower is about one a day.
 const (
-	maxSize = 256<<20 - 1 // the largest remaining length of an MQTT packet is 268,435,455 bytes
+	minRate = 1e-5
 	maxRate = 1e9
 )
 
@@ -84,8 +88,8 @@ func parseSize(text string) (int64, error) {
 	}
 	bytes := value * factor
 	switch {
-	case bytes > maxSize:
-		return 0, fmt.Errorf("%q is too much: at most %d bytes", text, maxSize)
+	case bytes > MaxSize:
+		return 0, fmt.Errorf("%q is too much: at most %d bytes", text, MaxSize)
 	case bytes != math.Trunc(bytes):
 		return 0, fmt.Errorf("%q is no whole number of bytes", text)
 	}
@@ -125,8 +129,8 @@ func parseRate(text string) (Rate, error) {
 		return Rate{}, fmt.Errorf("%q is no rate: write 100/s, 6000/m, 10/s each, or max", text)
 	case value == 0:
 		return Rate{}, fmt.Errorf("%q is no load: more than 0 is needed", text)
-	case value/seconds > maxRate:
-		return Rate{}, fmt.Errorf("%q is too much: at most 1e9/s", text)
+	case value/seconds < minRate || value/seconds > maxRate:
+		return Rate{}, fmt.Errorf("%q is out of range: one a day to 1000000000/s", text)
 	}
 	return Rate{PerSecond: value / seconds, Each: each}, nil
 }
