@@ -152,10 +152,10 @@ func TestEstimate(t *testing.T) {
 	}
 }
 
-// TestQuickIsShort: the demonstration stays within two minutes even with all four brokers.
+// TestQuickIsShort: the demonstration stays within two minutes even with all four brokers and slow drains.
 func TestQuickIsShort(t *testing.T) {
-	if d := builtIn(t, "quick").Estimate().Duration; d > 110*time.Second {
-		t.Errorf("about %v", d)
+	if d := builtIn(t, "quick").Estimate().DurationMax; d > 110*time.Second {
+		t.Errorf("up to %v", d)
 	}
 }
 
