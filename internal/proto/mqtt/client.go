@@ -21,12 +21,14 @@ type Client struct {
 	exchange
 	nextTick  int64
 	pingSince int64  // when the oldest unanswered PINGREQ was sent, as far as Tick knows
+	barrier   uint64 // token of the Barrier asked for last
 	pings     uint32 // unanswered PINGREQs
 	keepAlive uint16 // seconds, the broker's wish included
 	waiting   bool   // for CONNACK
 	opened    bool   // Open was called before
 	clean     bool   // a clean start was asked for
 	noShared  bool   // the broker has no shared subscriptions
+	asked     bool   // a Barrier waits for its answer
 }
 
 // unknownTime stands in pingSince for a PINGREQ that was sent without a clock at hand.
@@ -40,19 +42,22 @@ func NewClient(cfg *Config, id string) *Client {
 // ID is the client identifier: as given, or as the broker assigned it.
 func (c *Client) ID() string { return c.id }
 
+// Need returns the size of the packet that starts at in; see the function Need.
+func (c *Client) Need(in []byte) int { return Need(in) }
+
 // InFlight is how many messages of QoS 1 and 2 are not acknowledged.
 func (c *Client) InFlight() int { return c.out.messages() }
 
 // Open implements proto.Session: it appends CONNECT.
 func (c *Client) Open(now int64, out []byte) []byte {
 	c.ready, c.waiting = false, true
-	c.pings, c.wrote = 0, true
+	c.pings, c.asked, c.wrote = 0, false, true
 	c.keepAlive = uint16(seconds(c.cfg.KeepAlive))
 	c.grant = grant(c.cfg.ReceiveMaximum)
 	c.clean = c.cfg.CleanStart && !(c.opened && c.cfg.keepsSession())
 	c.opened = true
 	if c.out != nil {
-		c.out.forgetSubscriptions()
+		c.out.reopen()
 	}
 	return appendConnect(out, c.cfg, c.id, c.clean)
 }
@@ -112,8 +117,9 @@ func (c *Client) handle(now int64, first byte, body, out []byte, ev *proto.Event
 	return out, fmt.Errorf("mqtt: a %s from the broker answers nothing that was asked", packetNames[kind])
 }
 
-// Tick implements proto.Session: it sends PINGREQ when nothing was sent for half the keep-alive or longer, and fails
-// when a PINGREQ stays unanswered for longer than the keep-alive.
+// Tick implements proto.Session: it looks four times per keep-alive whether anything was sent since, and sends PINGREQ
+// otherwise, so that a connection is silent for half its keep-alive at most. It fails when a PINGREQ stays unanswered
+// for longer than the keep-alive.
 func (c *Client) Tick(now int64, out []byte) (next int64, o []byte, err error) {
 	if c.waiting {
 		return now + int64(time.Second), out, nil
@@ -130,11 +136,12 @@ func (c *Client) Tick(now int64, out []byte) (next int64, o []byte, err error) {
 	}
 	if now >= c.nextTick {
 		if !c.wrote && c.pings == 0 {
-			out = c.Barrier(out)
+			out = c.ping(out)
 			c.pingSince = now
+		} else {
+			c.wrote = false
 		}
-		c.wrote = false
-		c.nextTick = now + limit/2
+		c.nextTick = now + limit/4
 	}
 	next = c.nextTick
 	if c.pings > 0 {
@@ -143,9 +150,14 @@ func (c *Client) Tick(now int64, out []byte) (next int64, o []byte, err error) {
 	return next, out, nil
 }
 
-// Barrier appends a PINGREQ. When every PINGREQ is answered Feed reports Barrier: the broker has read all that was
-// sent before. (Pings that keep the connection alive are reported, too.)
-func (c *Client) Barrier(out []byte) []byte {
+// Barrier appends a PINGREQ. When it is answered Feed reports Barrier with this token: the broker has read all that was
+// sent before. A Barrier asked for before an earlier one was answered replaces it.
+func (c *Client) Barrier(token uint64, out []byte) []byte {
+	c.barrier, c.asked = token, true
+	return c.ping(out)
+}
+
+func (c *Client) ping(out []byte) []byte {
 	if c.pings == 0 {
 		c.pingSince = unknownTime
 	}
@@ -163,8 +175,9 @@ func (c *Client) pingresp(now int64, body []byte, ev *proto.Event) error {
 	}
 	c.pings--
 	c.pingSince = now
-	if c.pings == 0 {
-		ev.Kind = proto.Barrier
+	if c.pings == 0 && c.asked {
+		ev.Kind, ev.Token = proto.Barrier, c.barrier
+		c.asked = false
 	}
 	return nil
 }
@@ -179,7 +192,7 @@ func (c *Client) Close(out []byte) []byte {
 }
 
 // Room implements proto.Publisher: the window of the configuration or the receive maximum of the broker, whichever is
-// smaller, less what is unacknowledged. It is 0 for QoS 1 and 2 until all messages of a resumed session were sent again.
+// smaller, less what is unacknowledged. It is 0 for QoS 1 and 2 until all messages of a resumed session were reported as Resend.
 func (c *Client) Room(qos uint8) int { return c.room(qos) }
 
 // Publish implements proto.Publisher. Errors: ErrNotReady, ErrNoRoom, *TooLargeError, and limits of the broker in words.

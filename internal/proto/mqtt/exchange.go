@@ -65,7 +65,7 @@ func (x *exchange) room(qos uint8) int {
 		return math.MaxInt
 	case x.out == nil:
 		return int(x.limit)
-	case len(x.out.resend) > 0:
+	case x.out.unreported():
 		return 0
 	}
 	return max(0, int(x.limit)-x.out.wire)
@@ -144,7 +144,7 @@ func (x *exchange) occupy(m *proto.Message) (uint16, error) {
 			return id, err
 		}
 	}
-	if len(x.out.resend) > 0 || x.out.wire >= int(x.limit) {
+	if x.out.unreported() || x.out.wire >= int(x.limit) {
 		return 0, ErrNoRoom
 	}
 	id := x.out.take(m.Token, slotQoS1+m.QoS-1)
@@ -281,9 +281,13 @@ func (x *exchange) acked(kind byte, body, out []byte, ev *proto.Event) ([]byte, 
 	}
 	s := x.out.get(id, state, or)
 	if s == nil {
+		if x.out.get(id, slotRetired, slotRetired) != nil {
+			return out, nil
+		}
 		return out, fmt.Errorf("mqtt: a %s confirms packet identifier %d, which waits for none", packetNames[kind], id)
 	}
-	if kind == pktPubrec && code < 0x80 {
+	// Some brokers refuse the repetition of a message that they have with "packet identifier in use".
+	if kind == pktPubrec && (code < 0x80 || (s.kept && code == reasonIDInUse)) {
 		if s.state == slotQoS2 {
 			x.out.recorded(id)
 		}
@@ -304,7 +308,7 @@ func (x *exchange) acked(kind byte, body, out []byte, ev *proto.Event) ([]byte, 
 func (x *exchange) released(id uint16, out []byte) []byte {
 	var reason byte
 	if !x.in.has(id) {
-		reason = 0x92
+		reason = reasonIDNotFound
 	}
 	x.in.remove(id)
 	return appendAck(out, x.version, pktPubcomp, id, reason)

@@ -15,6 +15,7 @@ const (
 	slotQoS2        // PUBLISH sent, PUBREC wanted
 	slotReleased    // PUBREL sent, PUBCOMP wanted
 	slotSubscribing // SUBSCRIBE sent, SUBACK wanted
+	slotRetired     // settled after a resumption, see inflight.release
 )
 
 // slot is one packet identifier.
@@ -23,6 +24,7 @@ type slot struct {
 	order uint32 // position among all sent; wraps
 	next  uint16 // of a free slot: the packet identifier that is free next
 	state uint8
+	kept  bool // in use since before the connection was resumed
 }
 
 // inflight is the table of our packet identifiers in use. It grows to the number used at once, and then stays.
@@ -55,8 +57,19 @@ func (f *inflight) take(token uint64, state uint8) uint16 {
 	return id
 }
 
-// release frees a packet identifier.
+// release frees a packet identifier. One kept over a resumption rests until the next connection: it may be confirmed
+// twice, by what the peer still sends for the first try and by its answer to the second, and the second confirmation
+// must not be taken for that of another message.
 func (f *inflight) release(id uint16) {
+	if f.slots[id-1].kept {
+		f.slots[id-1] = slot{state: slotRetired}
+		return
+	}
+	f.free(id)
+}
+
+// free puts a packet identifier at the end of the free list.
+func (f *inflight) free(id uint16) {
 	f.slots[id-1] = slot{}
 	if f.last == 0 {
 		f.first = id
@@ -121,18 +134,19 @@ func (f *inflight) messages() int {
 	}
 	n := 0
 	for i := range f.slots {
-		if s := f.slots[i].state; s != slotFree && s != slotSubscribing {
+		switch f.slots[i].state {
+		case slotQoS1, slotQoS2, slotReleased:
 			n++
 		}
 	}
 	return n
 }
 
-// forgetSubscriptions frees the identifiers of SUBSCRIBE packets that a lost connection left unanswered.
-func (f *inflight) forgetSubscriptions() {
+// reopen frees what only the lost connection needed: unanswered SUBSCRIBE packets and retired identifiers.
+func (f *inflight) reopen() {
 	for i := range f.slots {
-		if f.slots[i].state == slotSubscribing {
-			f.release(uint16(i + 1))
+		if s := f.slots[i].state; s == slotSubscribing || s == slotRetired {
+			f.free(uint16(i + 1))
 		}
 	}
 }
@@ -143,6 +157,7 @@ func (f *inflight) resume(version byte, out []byte) []byte {
 	var ids []uint16
 	for i := range f.slots {
 		if f.slots[i].state != slotFree {
+			f.slots[i].kept = true
 			ids = append(ids, uint16(i+1))
 		}
 	}
@@ -161,9 +176,12 @@ func (f *inflight) resume(version byte, out []byte) []byte {
 	return out
 }
 
+// unreported tells whether messages of an earlier connection have yet to be reported; new ones must not overtake them.
+func (f *inflight) unreported() bool { return f.reported < len(f.resend) }
+
 // report describes the next message to be published again, if flow control has room for it.
 func (f *inflight) report(limit uint16, ev *proto.Event) bool {
-	if f.reported == len(f.resend) || f.wire >= int(limit) {
+	if !f.unreported() || f.wire >= int(limit) {
 		return false
 	}
 	s := &f.slots[f.resend[f.reported]-1]

@@ -37,6 +37,15 @@ func returnError(code byte) *ReasonError {
 	return &ReasonError{What: refusedConnection, Code: code, Words: words}
 }
 
+// Reason codes that the sessions use or look for.
+const (
+	reasonNoSubscription = 0x11
+	reasonShuttingDown   = 0x8B
+	reasonIDInUse        = 0x91
+	reasonIDNotFound     = 0x92
+	reasonNoShared       = 0x9E
+)
+
 const refusedConnection = "broker refused the connection"
 
 var returnCodes = [...]string{

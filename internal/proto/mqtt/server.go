@@ -82,6 +82,9 @@ func NewServer(cfg *ServerConfig) *Server {
 // Client is what the client said in its last CONNECT; valid after Ready.
 func (s *Server) Client() *Connect { return &s.client }
 
+// Need returns the size of the packet that starts at in; see the function Need.
+func (s *Server) Need(in []byte) int { return Need(in) }
+
 // InFlight is how many deliveries of QoS 1 and 2 are not acknowledged.
 func (s *Server) InFlight() int { return s.out.messages() }
 
@@ -89,6 +92,9 @@ func (s *Server) InFlight() int { return s.out.messages() }
 // until the client's CONNECT tells whether it resumes.
 func (s *Server) Open(now int64, out []byte) []byte {
 	s.ready, s.connected, s.at, s.heard = false, false, 0, now
+	if s.out != nil {
+		s.out.reopen()
+	}
 	return out
 }
 
@@ -190,7 +196,7 @@ func (s *Server) Tick(now int64, out []byte) (next int64, o []byte, err error) {
 // Close implements proto.Session: MQTT 5 clients are told that the server shuts down; 3.1.1 has no goodbye of a broker.
 func (s *Server) Close(out []byte) []byte {
 	if s.ready && s.version == V5 {
-		out = append(out, pktDisconnect<<4, 1, 0x8B)
+		out = append(out, pktDisconnect<<4, 1, reasonShuttingDown)
 	}
 	s.ready = false
 	return out

@@ -17,7 +17,7 @@ func (s *Server) subscribe(body, out []byte, ev *proto.Event) ([]byte, error) {
 	code := options & 3
 	switch {
 	case s.version == V5 && s.cfg.NoShared && strings.HasPrefix(filter, "$share/"):
-		code = 0x9E
+		code = reasonNoShared
 	case s.cfg.Grant != nil:
 		code = s.cfg.Grant(filter, code)
 	}
@@ -52,7 +52,7 @@ func (s *Server) unsubscribe(body, out []byte, ev *proto.Event) ([]byte, error) 
 		return out, malformed(pktUnsubscribe, err)
 	}
 	ev.Kind, ev.Topic = proto.Unsubscribed, []byte(filter)
-	code := byte(0x11)
+	code := byte(reasonNoSubscription)
 	for i, sub := range s.subs {
 		if sub.filter == filter {
 			ev.Token, code = sub.token, 0
