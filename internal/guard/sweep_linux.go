@@ -42,18 +42,17 @@ func sweep(mark string, roots map[int]uint64, quiet time.Duration) error {
 	var gone time.Time
 	for {
 		all, err := proctree.List(fs)
-		if err != nil {
-			return err
+		if err == nil {
+			err = kill(victims(all, mark, roots))
 		}
-		found, err := kill(victims(all, mark, roots))
 		now := time.Now()
 		switch {
-		case found > 0:
+		case err != nil:
 			gone = time.Time{}
 		case gone.IsZero():
 			gone = now
 		}
-		if found == 0 && now.Sub(gone) >= quiet {
+		if err == nil && now.Sub(gone) >= quiet {
 			return nil
 		}
 		if now.After(end) {
@@ -101,23 +100,22 @@ func carries(pid int, mark string) bool {
 	return false
 }
 
-// kill ends all of found and returns how many were still alive; the error names them.
-func kill(found []procfs.ProcStat) (alive int, err error) {
+// kill ends all of found. The error names those that were alive until then.
+func kill(found []procfs.ProcStat) error {
 	var left []string
 	for _, s := range found {
 		e := syscall.Kill(s.PID, syscall.SIGKILL)
 		if errors.Is(e, syscall.ESRCH) {
 			continue
 		}
-		alive++
 		what := fmt.Sprintf("%s (%d)", s.Comm, s.PID)
 		if e != nil {
 			what += ": " + e.Error()
 		}
 		left = append(left, what)
 	}
-	if alive > 0 {
-		err = fmt.Errorf("still running: %s", strings.Join(left, ", "))
+	if len(left) > 0 {
+		return fmt.Errorf("still running: %s", strings.Join(left, ", "))
 	}
-	return alive, err
+	return nil
 }

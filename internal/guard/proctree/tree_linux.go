@@ -1,6 +1,18 @@
 package proctree
 
-import "github.com/prometheus/procfs"
+import (
+	"errors"
+	"os"
+	"syscall"
+
+	"github.com/prometheus/procfs"
+)
+
+// Unseen reports whether an error of reading /proc means that the process (or thread) has ended meanwhile or is not
+// for us to see. Any other error, such as having no descriptor left, says nothing about the process.
+func Unseen(err error) bool {
+	return errors.Is(err, os.ErrNotExist) || errors.Is(err, syscall.ESRCH) || errors.Is(err, os.ErrPermission)
+}
 
 // List reads the state of every process that fs shows. Processes that end while it reads are left out.
 func List(fs procfs.FS) ([]procfs.ProcStat, error) {
@@ -10,8 +22,12 @@ func List(fs procfs.FS) ([]procfs.ProcStat, error) {
 	}
 	all := make([]procfs.ProcStat, 0, len(procs))
 	for _, p := range procs {
-		if s, err := p.Stat(); err == nil {
+		s, err := p.Stat()
+		switch {
+		case err == nil:
 			all = append(all, s)
+		case !Unseen(err):
+			return nil, err
 		}
 	}
 	return all, nil
