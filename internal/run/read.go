@@ -15,6 +15,7 @@ import (
 
 	"github.com/mqlab/mqlab/internal/hist"
 	"github.com/mqlab/mqlab/internal/ledger"
+	"github.com/mqlab/mqlab/internal/monitor"
 )
 
 // Run is the folder of a run as Open found it.
@@ -29,6 +30,7 @@ type Run struct {
 type Trial struct {
 	TrialRecord
 	Windows    []ledger.Window
+	Monitor    []monitor.Sample
 	Events     []Event
 	HasSamples bool
 	Damage     []string // what is missing or does not parse although it should be there
@@ -142,6 +144,7 @@ func readTrial(run *os.Root, id int, m *Manifest) Trial {
 	defer root.Close()
 	t.readRecord(root)
 	t.readWindows(root)
+	t.Monitor = readLines[monitor.Sample](&t, root, monitorFile)
 	t.Events = readLines[Event](&t, root, eventsFile)
 	_, err = root.Stat(samplesFile)
 	t.HasSamples = err == nil

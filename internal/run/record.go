@@ -37,13 +37,13 @@ type TrialRecord struct {
 
 // Broker is what was measured.
 type Broker struct {
-	Name    string            `json:"name"`
-	Version string            `json:"version,omitempty"`
-	Runtime string            `json:"runtime,omitempty"`
-	Variant string            `json:"variant,omitempty"`
-	Config  []Setting         `json:"config,omitempty"`
-	Limits  map[string]string `json:"limits,omitempty"`
-	Stderr  string            `json:"stderr,omitempty"` // its last lines, when it exited or refused
+	Name    string           `json:"name"`
+	Version string           `json:"version,omitempty"`
+	Runtime string           `json:"runtime,omitempty"`
+	Variant string           `json:"variant,omitempty"`
+	Config  []Setting        `json:"config,omitempty"`
+	Limits  map[string]int64 `json:"limits,omitempty"`
+	Stderr  string           `json:"stderr,omitempty"` // its last lines, when it exited or refused
 }
 
 // Setting is one configuration value of a broker.
@@ -77,8 +77,8 @@ type TLS struct {
 	Cipher   string `json:"cipher,omitempty"`
 }
 
-// Connections counts connections over the whole trial. Attempted = established + failed at the first try of each
-// client; later tries are in Reconnected or Failures.
+// Connections counts connections over the whole trial. Attempted is every try, also to come back; Failed are those that
+// never became ready; Lost were ready and died before the end.
 type Connections struct {
 	Attempted   uint64    `json:"attempted"`
 	Established uint64    `json:"established"`

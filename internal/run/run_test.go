@@ -14,6 +14,7 @@ import (
 
 	"github.com/mqlab/mqlab/internal/hist"
 	"github.com/mqlab/mqlab/internal/ledger"
+	"github.com/mqlab/mqlab/internal/monitor"
 	"github.com/mqlab/mqlab/internal/plan"
 )
 
@@ -99,6 +100,8 @@ func TestRoundTrip(t *testing.T) {
 	}
 	event := Event{T: 4e9, Kind: "pause", Text: "SIGSTOP"}
 	must(t, tw.Event(event))
+	sample := monitor.Sample{T: 5, Role: monitor.Broker, CPUSeconds: 0.25, PSSBytes: 1 << 20, TCP: &monitor.TCPTotals{BytesSent: 9}}
+	must(t, tw.Monitor(sample))
 	rec := &TrialRecord{
 		State: Finished, Trial: w.Manifest().Plan.Trials[0], Started: started, MeasureStart: 99,
 		Generator: Generator{CPUSeconds: new(0.0)}, Checks: Checks{SubscribersReady: true, Measured: 4e9},
@@ -115,6 +118,9 @@ func TestRoundTrip(t *testing.T) {
 		t.Error(diff)
 	}
 	if diff := cmp.Diff(want, got.Windows, sameHist); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff([]monitor.Sample{sample}, got.Monitor); diff != "" {
 		t.Error(diff)
 	}
 	if diff := cmp.Diff([]Event{event}, got.Events); diff != "" || got.Damage != nil || got.HasSamples {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/mqlab/mqlab/internal/hist"
 	"github.com/mqlab/mqlab/internal/ledger"
+	"github.com/mqlab/mqlab/internal/monitor"
 )
 
 // TrialWriter writes the folder of one trial. Its methods may be called from several goroutines. The first error stays:
@@ -79,6 +80,14 @@ func (t *TrialWriter) log(name string, w *ledger.Window, h *hist.Hist) {
 		err = l.Write(w.Phase, w.Start, w.End, h)
 	}
 	t.fail(err)
+}
+
+// Monitor appends a sample of what broker, generator or host used.
+func (t *TrialWriter) Monitor(s monitor.Sample) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.line(monitorFile, &s)
+	return t.err
 }
 
 // Event appends a moment of the timeline.

@@ -1,0 +1,147 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/mqlab/mqlab/internal/summary"
+)
+
+// detail shows one trial at length: where its time went, who did the work, what happened.
+func (d *document) detail(t *summary.Trial) {
+	sec := d.section("Where the time went")
+	times := &table{head: []string{"", "p50", "p90", "p95", "p99", "p99.9", "max", "of"}, left: 1}
+	for _, p := range []struct {
+		name string
+		q    *summary.Quantiles
+	}{
+		{"response", t.Latency.Response},
+		{"service", t.Latency.Service},
+		{"ack", t.Latency.Ack},
+		{"kernel", t.Latency.Kernel},
+		{"client", t.Latency.Client},
+		{"blocked", t.Latency.Blocked},
+		{"lateness", t.Generator.Lateness},
+	} {
+		if p.q != nil {
+			times.row(quantileRow(p.name, p.q)...)
+		}
+	}
+	if t.Connections != nil && t.Connections.Connect != nil {
+		times.row(quantileRow("connect", t.Connections.Connect)...)
+	}
+	sec.add(times)
+	sec.say(plain, "response: from due to received; service: from sent; lateness: the generator's own; blocked: waiting for a full socket or window. “of” is how many messages, or connections, the percentiles are over.")
+	d.resources(t)
+	d.timeline(t)
+}
+
+func quantileRow(name string, q *summary.Quantiles) []string {
+	row := []string{name}
+	for i := range summary.Percentiles {
+		row = append(row, percentile(q, i))
+	}
+	largest := lostWord
+	if q.Max != nil {
+		largest = summary.Duration(*q.Max)
+	}
+	return append(row, largest, summary.Count(q.Expected))
+}
+
+// resources says in sentences what generator, broker and connections did.
+func (d *document) resources(t *summary.Trial) {
+	sec := d.section("Who did the work")
+	g, b := &t.Generator, &t.Broker
+	sec.facts("generator", fact("engine", t.Client.Engine), fact("CPU", seconds(g.CPUSeconds)), fact("spinning", seconds(g.SpinSeconds)),
+		fact("per message", nanoseconds(g.CPUPerMessage)), fact("memory", size(g.RSSBytes)), fact("longest GC pause", duration(g.GCPauseMax)))
+	sec.facts("broker", fact("CPU", seconds(b.CPUSeconds)), fact("mean load", percentOfCore(b.CPUPercentMean)), fact("peak load", percentOfCore(b.CPUPercentMax)),
+		fact("per delivery", nanoseconds(b.CPUPerDelivery)), fact("memory", size(b.PSSBytesMax)))
+	if c := t.Connections; c != nil {
+		sec.facts("connections", fact("attempted", summary.Count(c.Attempted)), fact("failed", summary.Count(c.Failed)),
+			fact("lost", summary.Count(c.Lost)), fact("reconnected", summary.Count(c.Reconnected)))
+	}
+	if w := t.Wire; w != nil {
+		sec.facts("wire", fact("up", size(w.BytesUp)), fact("down", size(w.BytesDown)), fact("retransmitted segments", number(w.Retransmitted)))
+	}
+}
+
+// timeline lists what happened and when.
+func (d *document) timeline(t *summary.Trial) {
+	if len(t.Events) == 0 {
+		return
+	}
+	sec := d.section("What happened")
+	events := &table{head: []string{"at", "event", ""}, left: 3}
+	const most = 20
+	for i, e := range t.Events {
+		if i == most {
+			events.row("…", summary.Count(uint64(len(t.Events)-most))+" more", "")
+			break
+		}
+		events.row(time.Duration(e.T).Round(time.Millisecond).String(), e.Kind, e.Text)
+	}
+	sec.add(events)
+}
+
+func fact(name, value string) string {
+	if value == "" {
+		return ""
+	}
+	return name + " " + value
+}
+
+// facts says those that are known.
+func (s *section) facts(who string, facts ...string) {
+	var known []string
+	for _, f := range facts {
+		if f != "" {
+			known = append(known, f)
+		}
+	}
+	if len(known) > 0 {
+		s.say(plain, who+": "+strings.Join(known, ", ")+".")
+	}
+}
+
+func seconds(v *float64) string {
+	if v == nil {
+		return ""
+	}
+	return nanoseconds(new(*v * 1e9))
+}
+
+func nanoseconds(v *float64) string {
+	if v == nil {
+		return ""
+	}
+	return summary.Nanoseconds.Format(*v)
+}
+
+func duration(v *int64) string {
+	if v == nil {
+		return ""
+	}
+	return summary.Duration(*v)
+}
+
+func size(v *uint64) string {
+	if v == nil {
+		return ""
+	}
+	return summary.Bytes(*v)
+}
+
+func number(v *uint64) string {
+	if v == nil {
+		return ""
+	}
+	return summary.Count(*v)
+}
+
+func percentOfCore(v *float64) string {
+	if v == nil {
+		return ""
+	}
+	return fmt.Sprintf("%s %% of a core", summary.Number(*v))
+}

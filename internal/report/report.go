@@ -1,0 +1,57 @@
+// Package report prints a summary: as text for a terminal, as JSON, as CSV with one row per trial, and as markdown.
+//
+// All of them show the figures of the summary and compute none. Text and markdown are two layouts of one document, so that
+// they cannot differ.
+package report
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/mqlab/mqlab/internal/summary"
+)
+
+// Options say how a report is to look.
+type Options struct {
+	Color  bool   // text only: for a terminal
+	Trials bool   // text and markdown: one row for every trial, too
+	Dir    string // the run's folder, to be named in text and markdown; may be empty
+}
+
+// Formats are the names that Write knows.
+var Formats = []string{"text", "json", "csv", "markdown"}
+
+// Write writes the report in the named format. The error of an unknown format names those there are.
+func Write(w io.Writer, format string, s *summary.Summary, o Options) error {
+	switch format {
+	case "text":
+		return Text(w, s, o)
+	case "json":
+		return JSON(w, s)
+	case "csv":
+		return CSV(w, s)
+	case "markdown":
+		return Markdown(w, s, o)
+	}
+	return fmt.Errorf("unknown report format %q: there are %s", format, strings.Join(Formats, ", "))
+}
+
+// Text writes a report for people, right at 80 columns.
+func Text(w io.Writer, s *summary.Summary, o Options) error {
+	return writeText(w, build(s, &o), o.Color)
+}
+
+// Markdown writes the same report as Text in markdown.
+func Markdown(w io.Writer, s *summary.Summary, o Options) error {
+	return writeMarkdown(w, build(s, &o))
+}
+
+// JSON writes the summary: the stable contract for programs.
+func JSON(w io.Writer, s *summary.Summary) error {
+	e := json.NewEncoder(w)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	return e.Encode(s)
+}

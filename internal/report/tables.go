@@ -1,0 +1,192 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/mqlab/mqlab/internal/summary"
+)
+
+// column is a metric in a table of a group.
+type column struct {
+	metric   string
+	head     string
+	interval bool
+}
+
+var (
+	openColumns   = []column{{summary.ResponseP50, "p50", true}, {summary.ResponseP99, "p99", true}}
+	closedColumns = []column{{summary.DeliveredPer, "delivered/s", true}, {summary.ResponseP50, "p50", false}, {summary.ResponseP99, "p99", false}}
+	openCost      = []column{{summary.DeliveredPer, "delivered/s", false}, {summary.LostRatio, "lost", false}, {summary.BrokerCPU, "CPU/delivery", true}, {summary.BrokerPSS, "memory", false}}
+	closedCost    = []column{{summary.LostRatio, "lost", false}, {summary.BrokerCPU, "CPU/delivery", true}, {summary.BrokerPSS, "memory", false}}
+)
+
+// group writes the tables of one group.
+func (d *document) group(s *summary.Summary, g *group) {
+	sec := d.section(g.heading)
+	sec.say(plain, g.load)
+	if len(g.unlike) > 0 {
+		var words []string
+		for _, u := range g.unlike {
+			words = append(words, u.Subject+" "+u.Why)
+		}
+		sec.say(caution, "Not ranked together with other guarantees: "+strings.Join(words, "; ")+".")
+	}
+	if g.contested() && len(s.Cells) > len(g.rows) {
+		sec.add(g.sentences())
+	}
+	first, second := openColumns, openCost
+	if !g.openLoop {
+		first, second = closedColumns, closedCost
+	}
+	sec.say(plain, "Response time from due to received, median of the repetitions, 95 % bootstrap interval of the median:")
+	sec.add(g.table(first, true))
+	sec.say(plain, "Throughput inside the measure window, and what the broker used:")
+	sec.add(g.table(second, false))
+	sec.say(plain, "Messages, sum of the valid repetitions:")
+	sec.add(g.counts())
+	if g.hasUnknown() {
+		sec.say(plain, fmt.Sprintf("%s not known, or too few messages for this percentile; %s: the percentile falls among lost messages.", unknown, lostWord))
+	}
+}
+
+// table shows metrics, and how many trials they are of.
+func (g *group) table(columns []column, trials bool) *table {
+	t := &table{head: []string{""}, left: 1}
+	for _, c := range columns {
+		t.head = append(t.head, c.head)
+		if c.interval {
+			t.head = append(t.head, "95 %")
+		}
+	}
+	if trials {
+		t.head = append(t.head, "trials")
+	}
+	for _, r := range g.rows {
+		cells := []string{r.label}
+		for _, c := range columns {
+			median, interval := r.figures(c.metric)
+			cells = append(cells, median)
+			if c.interval {
+				cells = append(cells, interval)
+			}
+		}
+		if trials {
+			cells = append(cells, fmt.Sprintf("%d of %d", r.cell.Valid, len(r.cell.Trials)))
+		}
+		t.row(cells...)
+	}
+	t.dropEmpty()
+	return t
+}
+
+// standing is the row's place by a metric; nil if there is none.
+func (r *row) standing(metric string) (*summary.Standing, summary.Unit) {
+	c := r.comparisons[metric]
+	if c == nil {
+		return nil, ""
+	}
+	i := slices.IndexFunc(c.Subjects, func(s summary.Standing) bool { return s.Subject == r.cell.Subject.Name })
+	if i < 0 {
+		return nil, ""
+	}
+	return &c.Subjects[i], c.Unit
+}
+
+func (r *row) figures(metric string) (median, interval string) {
+	s, unit := r.standing(metric)
+	switch {
+	case s == nil:
+		return unknown, unknown
+	case s.Lost:
+		return lostWord, unknown
+	case s.Median == nil:
+		return unknown, unknown
+	}
+	median, interval = unit.Format(*s.Median), unknown
+	if s.CILow != nil {
+		interval = summary.Range(unit.Format(*s.CILow), unit.Format(*s.CIHigh))
+	}
+	return median, interval
+}
+
+func (g *group) hasUnknown() bool {
+	for _, r := range g.rows {
+		for _, m := range []string{summary.ResponseP50, summary.ResponseP99} {
+			if v, _ := r.figures(m); v == unknown || v == lostWord {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// counted are the columns of the table of messages; ledger fields under short names.
+var counted = []struct{ head, field string }{
+	{"offered", "offered"},
+	{"sent", "sent"},
+	{"acked", "acked"},
+	{"expected", "expected"},
+	{"delivered", "delivered"},
+	{"lost", "lost"},
+	{"unsent", "undelivered_unsent"},
+	{"dup", "duplicates"},
+	{"reord", "reordered"},
+}
+
+func (g *group) counts() *table {
+	t := &table{head: []string{""}, left: 1}
+	for _, c := range counted {
+		t.head = append(t.head, c.head)
+	}
+	for _, r := range g.rows {
+		cells := []string{r.label}
+		for _, c := range counted {
+			cells = append(cells, countOf(&r.cell.Counts, c.field))
+		}
+		t.row(cells...)
+	}
+	t.dropEmpty()
+	return t
+}
+
+func countOf(c *summary.Counts, field string) string {
+	for _, f := range summary.CountFields {
+		if v := *f.Of(c); f.Name == field && v != nil {
+			return summary.Count(*v)
+		}
+	}
+	return unknown
+}
+
+// trials shows every trial on one row.
+func (d *document) trials(s *summary.Summary) {
+	sec := d.section("Trials")
+	t := &table{head: []string{"trial", "", "point", "rep", "p50", "p99", "delivered/s", "lost", "validity"}, left: 2}
+	for i := range s.Trials {
+		x := &s.Trials[i]
+		p50, p99 := unknown, unknown
+		if q := x.Latency.Response; q != nil {
+			p50, p99 = percentile(q, 0), percentile(q, 3)
+		}
+		delivered := unknown
+		if r := x.Rates.Delivered; r != nil {
+			delivered = summary.Number(*r)
+		}
+		t.row(fmt.Sprint(x.ID), x.Subject.Name, fmt.Sprint(x.Point), fmt.Sprint(x.Repetition), p50, p99, delivered, countOf(&x.Counts, "lost"), stateWords(x))
+	}
+	sec.add(t)
+}
+
+// percentile writes the i-th of summary.Percentiles.
+func percentile(q *summary.Quantiles, i int) string {
+	p := summary.Percentiles[i]
+	switch v := *p.Of(q); {
+	case v != nil:
+		return summary.Duration(*v)
+	case slices.Contains(q.TooFew, p.Name):
+		return unknown
+	}
+	return lostWord
+}

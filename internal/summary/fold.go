@@ -1,0 +1,193 @@
+package summary
+
+import (
+	"time"
+
+	"github.com/mqlab/mqlab/internal/hist"
+	"github.com/mqlab/mqlab/internal/ledger"
+	"github.com/mqlab/mqlab/internal/run"
+)
+
+// Of folds a run into its summary.
+func Of(r *run.Run) *Summary {
+	m := &r.Manifest
+	s := &Summary{
+		Schema: Schema,
+		Run: Run{
+			ID: m.ID, Scenario: m.Scenario, Description: m.Plan.Description, Seed: m.Seed, Started: m.Started, Command: m.Command,
+			Host: m.Host, TrialsPlanned: len(m.Plan.Trials), Complete: r.Complete,
+		},
+		Trials: []Trial{},
+	}
+	for i := range r.Trials {
+		s.Trials = append(s.Trials, trialOf(&r.Trials[i]))
+	}
+	s.Cells = cellsOf(s.Trials)
+	s.Comparisons = comparisonsOf(s.Trials, m.Seed)
+	return s
+}
+
+// folded is what the windows of a trial add up to.
+type folded struct {
+	rec    *run.Trial
+	counts ledger.Counts
+	final  bool // the fate of every message is known
+	hists  [ledger.NumMetrics]*hist.Hist
+	in     ledger.InWindow // what happened inside the measure window
+	span   int64           // ns of the measure window that in covers
+}
+
+// fold adds up windows. The final counts are those of the record where there is one.
+func fold(rec *run.Trial) *folded {
+	f := &folded{rec: rec, final: rec.State == run.Finished || len(rec.Totals) > 0}
+	measure := f.measured()
+	var all ledger.Window
+	for i := range rec.Windows {
+		w := rec.Windows[i]
+		if w.Start < 0 { // before the measure window only connecting counts
+			w.Counts = ledger.Counts{}
+			w.Hists = [ledger.NumMetrics]*hist.Hist{ledger.Connect: w.Hists[ledger.Connect]}
+		}
+		if w.Start < 0 || w.Start >= measure {
+			w.InWindow = ledger.InWindow{}
+		} else {
+			f.span = max(f.span, w.End)
+		}
+		all.Merge(&w)
+	}
+	f.counts, f.hists, f.in = all.Counts, all.Hists, all.InWindow
+	if len(rec.Totals) > 0 {
+		f.counts = ledger.Counts{}
+		for i := range rec.Totals {
+			f.counts.Add(&rec.Totals[i].Counts)
+		}
+	}
+	return f
+}
+
+// measured is the length of the measure window: as it was, or as planned where the trial did not get to tell.
+func (f *folded) measured() int64 {
+	if f.rec.Checks.Measured > 0 {
+		return f.rec.Checks.Measured
+	}
+	return int64(f.rec.Trial.Params.Phases.Measure)
+}
+
+func (f *folded) guaranteed() bool { return guaranteeOf(f.rec) != atMostOnce }
+
+// trialOf makes the report of one trial.
+func trialOf(rec *run.Trial) Trial {
+	f := fold(rec)
+	t := Trial{
+		ID: rec.Trial.ID, Cell: rec.Trial.Cell, Point: rec.Trial.Point, Repetition: rec.Trial.Repetition,
+		Started: rec.Started, State: rec.State, Failure: rec.Failure, Subject: subjectOf(rec), Params: rec.Trial.Params,
+		Guarantee: guaranteeOf(rec), Counts: f.countsOf(), Rates: f.ratesOf(), Client: rec.Client, Wire: rec.Wire, Events: rec.Events,
+	}
+	if rec.Checks.Measured > 0 {
+		t.Measured = new(rec.Checks.Measured)
+	}
+	due := f.counts
+	if !f.final { // an acknowledgement that is not known to have come is as late as one that never did
+		due.Unconfirmed = due.Sent - min(due.Sent, due.Acked+due.Refused)
+	}
+	t.Latency = latencyOf(&f.hists, &due, f.guaranteed())
+	t.Generator = f.generatorOf()
+	t.Broker, t.Host = f.resourcesOf()
+	if c := rec.Connections; c.Attempted > 0 {
+		t.Connections = &Connections{Connections: c, Connect: recorded(f.hists[ledger.Connect])}
+	}
+	t.judge(f)
+	return t
+}
+
+// The guarantees of a publish: how often a message arrives if nothing but the network fails.
+const (
+	atMostOnce  = "at most once"
+	atLeastOnce = "at least once"
+	exactlyOnce = "exactly once"
+)
+
+// guaranteeOf is what the client recorded, or follows from protocol and quality of service.
+func guaranteeOf(rec *run.Trial) string {
+	switch {
+	case rec.Client.Guarantee != "":
+		return rec.Client.Guarantee
+	case rec.Trial.Params.QoS == 1:
+		return atLeastOnce
+	case rec.Trial.Params.QoS == 2:
+		return exactlyOnce
+	}
+	return atMostOnce
+}
+
+func subjectOf(rec *run.Trial) Subject {
+	s := rec.Trial.Subject
+	end := Endpoint{Protocol: s.Protocol, Client: rec.Client.Name}
+	if end.Client == "" {
+		end.Client = "mqlab"
+	}
+	return Subject{
+		Name: s.Name, Broker: s.Broker, Version: rec.Broker.Version, Runtime: s.Runtime, Variant: s.Variant, URL: s.URL,
+		Publish: end, Subscribe: end,
+	}
+}
+
+func (f *folded) countsOf() Counts {
+	c := f.counts
+	counts := Counts{
+		Offered: &c.Offered, Sent: &c.Sent, Expected: &c.Expected, Received: &c.Received, Delivered: &c.Delivered,
+		Drained: &c.Drained, Duplicates: &c.Duplicates, Reordered: &c.Reordered, MaxReorder: &c.MaxReorder,
+		Corrupt: &c.Corrupt, Foreign: &c.Foreign, ClockSkew: &c.ClockSkew, Resent: &c.Resent,
+	}
+	if f.guaranteed() {
+		counts.Acked, counts.Refused = &c.Acked, &c.Refused
+	}
+	if !f.final {
+		return counts
+	}
+	counts.Unsent, counts.Lost, counts.UndeliveredUnsent, counts.Late = &c.Unsent, &c.Lost, &c.UndeliveredUnsent, &c.Late
+	if f.guaranteed() {
+		counts.Unconfirmed = &c.Unconfirmed
+	}
+	return counts
+}
+
+func (f *folded) ratesOf() (r Rates) {
+	if m := f.rec.Checks.Measured; m > 0 {
+		r.Offered, r.Expected = perSecond(f.counts.Offered, m), perSecond(f.counts.Expected, m)
+	}
+	if f.span > 0 {
+		r.Sent, r.Delivered = perSecond(f.in.Sent, f.span), perSecond(f.in.Delivered, f.span)
+	}
+	return r
+}
+
+func perSecond(n uint64, ns int64) *float64 {
+	return new(float64(n) / time.Duration(ns).Seconds())
+}
+
+func (f *folded) generatorOf() Generator {
+	r := f.rec.Generator
+	g := Generator{
+		Lateness: recorded(f.hists[ledger.Lateness]), SpinSeconds: r.SpinSeconds, RSSBytes: r.RSSBytes,
+		GCPauseTotal: r.GCPauseTotal, GCPauseMax: r.GCPauseMax,
+	}
+	if f.final {
+		g.SkippedSends = new(r.SkippedSends)
+	}
+	if r.Cores > 0 {
+		g.Cores = new(r.Cores)
+	}
+	if r.CPUSeconds == nil {
+		return g
+	}
+	work := *r.CPUSeconds
+	if r.SpinSeconds != nil {
+		work -= *r.SpinSeconds
+	}
+	g.CPUSeconds = &work
+	if n := f.in.Sent + f.in.Received; n > 0 {
+		g.CPUPerMessage = new(work * 1e9 / float64(n))
+	}
+	return g
+}

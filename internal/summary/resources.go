@@ -1,0 +1,152 @@
+package summary
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/mqlab/mqlab/internal/monitor"
+)
+
+// shortestInterval between two samples of which a load is computed: CPU time is counted in ticks of 10 ms.
+const shortestInterval = int64(100 * time.Millisecond)
+
+// resourcesOf is what broker and host used over the measure window, as far as samples straddle it.
+func (f *folded) resourcesOf() (Broker, *HostLoad) {
+	r := f.rec
+	b := Broker{Config: r.Broker.Config, Limits: r.Broker.Limits, Stderr: r.Broker.Stderr}
+	if r.MeasureStart == 0 || r.Checks.Measured <= 0 {
+		return b, nil
+	}
+	w := window{r.MeasureStart, r.MeasureStart + r.Checks.Measured}
+	watched := f.watched(monitor.Broker)
+	f.brokerCPU(&b, watched, w)
+	brokerMemory(&b, watched, w)
+	return b, hostLoad(f.watched(monitor.Host), watched, f.watched(monitor.Generator), w)
+}
+
+// watched are the samples of one role in the order of time.
+func (f *folded) watched(role string) (samples []monitor.Sample) {
+	for _, s := range f.rec.Monitor {
+		if s.Role == role {
+			samples = append(samples, s)
+		}
+	}
+	slices.SortStableFunc(samples, func(a, b monitor.Sample) int { return cmp.Compare(a.T, b.T) })
+	return samples
+}
+
+func (f *folded) brokerCPU(b *Broker, samples []monitor.Sample, w window) {
+	cpu := w.used(samples, cpuSeconds)
+	if cpu == nil {
+		return
+	}
+	b.CPUSeconds = cpu
+	b.CPUPercentMean = new(100 * *cpu / w.seconds())
+	b.CPUPercentMax = w.busiest(samples)
+	if f.span > 0 && f.in.Delivered > 0 {
+		perSecond := float64(f.in.Delivered) / time.Duration(f.span).Seconds()
+		b.CPUPerDelivery = new(*cpu * 1e9 / w.seconds() / perSecond)
+	}
+}
+
+func brokerMemory(b *Broker, samples []monitor.Sample, w window) {
+	var sum, n uint64
+	for _, s := range samples {
+		if s.T < w.from || s.T > w.to {
+			continue
+		}
+		if s.PSSBytes > 0 { // costly trees are not measured in every sample
+			sum, n = sum+s.PSSBytes, n+1
+			b.PSSBytesMax = largest(b.PSSBytesMax, s.PSSBytes)
+		}
+		if s.RSSBytes > 0 {
+			b.RSSBytesMax = largest(b.RSSBytesMax, s.RSSBytes)
+		}
+		if s.Threads > 0 {
+			b.ThreadsMax = largest(b.ThreadsMax, s.Threads)
+		}
+		if s.FDs > 0 {
+			b.FDsMax = largest(b.FDsMax, s.FDs)
+		}
+	}
+	if n > 0 {
+		b.PSSBytesMean = new(sum / n)
+	}
+}
+
+func largest[T int | uint64](a *T, b T) *T {
+	if a != nil {
+		b = max(*a, b)
+	}
+	return &b
+}
+
+// hostLoad is the load of the machine, and how much of it neither broker nor generator made. The last is unknown for a
+// broker elsewhere, and where the counters' grain makes it negative.
+func hostLoad(host, broker, generator []monitor.Sample, w window) *HostLoad {
+	if len(host) == 0 || host[0].Cores == 0 {
+		return nil
+	}
+	capacity := w.seconds() * float64(host[0].Cores)
+	busy := w.used(host, func(s *monitor.Sample) float64 { return s.HostBusySeconds })
+	steal := w.used(host, func(s *monitor.Sample) float64 { return s.StealSeconds })
+	if busy == nil || steal == nil {
+		return nil
+	}
+	h := &HostLoad{Steal: new(*steal / capacity), Busy: new(*busy / capacity)}
+	b, g := w.used(broker, cpuSeconds), w.used(generator, cpuSeconds)
+	if b != nil && g != nil {
+		if others := (*busy - *b - *g) / capacity; others >= 0 {
+			h.Others = &others
+		}
+	}
+	return h
+}
+
+func cpuSeconds(s *monitor.Sample) float64 { return s.CPUSeconds }
+
+// window is a span of monotonic time.
+type window struct{ from, to int64 }
+
+func (w window) seconds() float64 { return time.Duration(w.to - w.from).Seconds() }
+
+// used is how much a counter grew within the window; nil unless samples straddle it.
+func (w window) used(samples []monitor.Sample, counter func(*monitor.Sample) float64) *float64 {
+	from, ok1 := at(samples, w.from, counter)
+	to, ok2 := at(samples, w.to, counter)
+	if !ok1 || !ok2 {
+		return nil
+	}
+	return new(to - from)
+}
+
+// at is a counter at time t, on the line between the samples before and after.
+func at(samples []monitor.Sample, t int64, counter func(*monitor.Sample) float64) (v float64, ok bool) {
+	i := slices.IndexFunc(samples, func(s monitor.Sample) bool { return s.T >= t })
+	if i < 0 || i == 0 && samples[0].T > t {
+		return 0, false
+	}
+	b := &samples[i]
+	if b.T == t {
+		return counter(b), true
+	}
+	a := &samples[i-1]
+	part := float64(t-a.T) / float64(b.T-a.T)
+	return counter(a) + part*(counter(b)-counter(a)), true
+}
+
+// busiest is the largest load, in percent of a core, between two samples that the window touches.
+func (w window) busiest(samples []monitor.Sample) (most *float64) {
+	for i := 1; i < len(samples); i++ {
+		a, b := &samples[i-1], &samples[i]
+		if b.T <= w.from || a.T >= w.to || b.T-a.T < shortestInterval {
+			continue
+		}
+		load := 100 * (b.CPUSeconds - a.CPUSeconds) / time.Duration(b.T-a.T).Seconds()
+		if most == nil || load > *most {
+			most = &load
+		}
+	}
+	return most
+}

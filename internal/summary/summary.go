@@ -1,0 +1,161 @@
+// Package summary folds what a run left behind into what is reported: counts, rates, percentiles, resources, verdicts of
+// validity and comparisons. It is pure, and it is the only source of figures for every report: Of makes a Summary of a
+// Run, and a Summary marshals to the JSON that `mqlab report --format json` prints.
+//
+// Two rules hold throughout. Unknown is absent: a figure that is not known is a nil pointer and no field in JSON, never
+// zero. And nothing flatters: percentiles are over the messages expected, so that a lost message is later than any other;
+// a percentile that falls among the lost, or that there are too few messages for, does not exist.
+package summary
+
+import (
+	"time"
+
+	"github.com/mqlab/mqlab/internal/plan"
+	"github.com/mqlab/mqlab/internal/run"
+)
+
+// Schema is the version of the JSON form. Fields may be added to a version, never changed.
+const Schema = 1
+
+// Summary is everything that is reported about a run.
+type Summary struct {
+	Schema      int          `json:"schema"`
+	Run         Run          `json:"run"`
+	Trials      []Trial      `json:"trials"`
+	Cells       []Cell       `json:"cells"`
+	Comparisons []Comparison `json:"comparisons"`
+}
+
+// Run says what was run, where and when.
+type Run struct {
+	ID            string    `json:"id"`
+	Scenario      string    `json:"scenario"`
+	Description   string    `json:"description,omitempty"`
+	Seed          uint64    `json:"seed"`
+	Started       time.Time `json:"started"`
+	Command       []string  `json:"command,omitempty"`
+	Host          run.Host  `json:"host"`
+	TrialsPlanned int       `json:"trials_planned"`
+	Complete      bool      `json:"complete"` // false: killed or still running
+}
+
+// Trial is one subject under one load, once.
+type Trial struct {
+	ID          int          `json:"id"`
+	Cell        int          `json:"cell"`
+	Point       int          `json:"point"`
+	Repetition  int          `json:"repetition"`
+	Started     time.Time    `json:"started,omitzero"`
+	State       run.State    `json:"state"`
+	Failure     string       `json:"failure,omitempty"`
+	Subject     Subject      `json:"subject"`
+	Params      plan.Params  `json:"params"`
+	Guarantee   string       `json:"guarantee"` // see guaranteeOf
+	Validity    Validity     `json:"validity"`
+	Reasons     []Reason     `json:"reasons"`
+	Measured    *int64       `json:"measured_ns,omitempty"`
+	Counts      Counts       `json:"counts"`
+	Rates       Rates        `json:"rates"`
+	Latency     Latency      `json:"latency"`
+	Generator   Generator    `json:"generator"`
+	Broker      Broker       `json:"broker"`
+	Host        *HostLoad    `json:"host,omitempty"`
+	Client      run.Client   `json:"client"`
+	Connections *Connections `json:"connections,omitempty"`
+	Wire        *run.Wire    `json:"wire,omitempty"`
+	Events      []run.Event  `json:"events,omitempty"`
+}
+
+// Subject is what was measured.
+type Subject struct {
+	Name      string   `json:"name"`
+	Broker    string   `json:"broker"`
+	Version   string   `json:"broker_version,omitempty"`
+	Runtime   string   `json:"runtime"`
+	Variant   string   `json:"variant"`
+	URL       string   `json:"url,omitempty"`
+	Publish   Endpoint `json:"publish"`
+	Subscribe Endpoint `json:"subscribe"`
+}
+
+// Endpoint is how one side spoke to the broker.
+type Endpoint struct {
+	Protocol string `json:"protocol"`
+	Client   string `json:"client"`
+}
+
+// Counts are numbers of messages; see ledger.Counts for each. What is not known is absent: the fate of the messages of a
+// trial that was cut, and acknowledgements where the protocol gives none.
+type Counts struct {
+	Offered           *uint64 `json:"offered,omitempty"`
+	Sent              *uint64 `json:"sent,omitempty"`
+	Unsent            *uint64 `json:"unsent,omitempty"`
+	Acked             *uint64 `json:"acked,omitempty"`
+	Unconfirmed       *uint64 `json:"unconfirmed,omitempty"`
+	Refused           *uint64 `json:"refused,omitempty"`
+	Expected          *uint64 `json:"expected,omitempty"`
+	Received          *uint64 `json:"received,omitempty"`
+	Delivered         *uint64 `json:"delivered,omitempty"`
+	Drained           *uint64 `json:"drained,omitempty"`
+	Late              *uint64 `json:"late,omitempty"`
+	Lost              *uint64 `json:"lost,omitempty"`
+	UndeliveredUnsent *uint64 `json:"undelivered_unsent,omitempty"`
+	Duplicates        *uint64 `json:"duplicates,omitempty"`
+	Reordered         *uint64 `json:"reordered,omitempty"`
+	MaxReorder        *uint64 `json:"max_reorder,omitempty"`
+	Corrupt           *uint64 `json:"corrupt,omitempty"`
+	Foreign           *uint64 `json:"foreign,omitempty"`
+	ClockSkew         *uint64 `json:"clock_skew,omitempty"`
+	Resent            *uint64 `json:"resent,omitempty"`
+}
+
+// Rates are per second of the measure window. Sent and delivered count what happened inside it, whatever the due time; a
+// backlog drained afterwards is not in them.
+type Rates struct {
+	Offered   *float64 `json:"offered_per_s,omitempty"`
+	Sent      *float64 `json:"sent_per_s,omitempty"`
+	Delivered *float64 `json:"delivered_per_s,omitempty"`
+	Expected  *float64 `json:"expected_per_s,omitempty"` // deliveries that the offered messages should cause
+}
+
+// Generator is the load generator's own account over the measure window.
+type Generator struct {
+	Lateness      *Quantiles `json:"lateness,omitempty"`
+	CPUSeconds    *float64   `json:"cpu_seconds,omitempty"` // without deliberate spinning
+	SpinSeconds   *float64   `json:"spin_seconds,omitempty"`
+	Cores         *float64   `json:"cores,omitempty"`
+	CPUPerMessage *float64   `json:"cpu_ns_per_message,omitempty"` // cpu_seconds by messages sent and received in the window
+	RSSBytes      *uint64    `json:"rss_bytes,omitempty"`
+	GCPauseTotal  *int64     `json:"gc_pause_total_ns,omitempty"`
+	GCPauseMax    *int64     `json:"gc_pause_max_ns,omitempty"`
+	SkippedSends  *uint64    `json:"skipped_sends,omitempty"`
+}
+
+// Broker is what the broker's processes used over the measure window. 100 percent is one core.
+type Broker struct {
+	CPUSeconds     *float64         `json:"cpu_seconds,omitempty"`
+	CPUPercentMean *float64         `json:"cpu_percent_mean,omitempty"`
+	CPUPercentMax  *float64         `json:"cpu_percent_max,omitempty"` // of the busiest interval between two samples that the window touches
+	CPUPerDelivery *float64         `json:"cpu_ns_per_delivery,omitempty"`
+	PSSBytesMean   *uint64          `json:"pss_bytes_mean,omitempty"`
+	PSSBytesMax    *uint64          `json:"pss_bytes_max,omitempty"`
+	RSSBytesMax    *uint64          `json:"rss_bytes_max,omitempty"`
+	ThreadsMax     *int             `json:"threads_max,omitempty"`
+	FDsMax         *int             `json:"fds_max,omitempty"`
+	Config         []run.Setting    `json:"config,omitempty"`
+	Limits         map[string]int64 `json:"limits,omitempty"`
+	Stderr         string           `json:"stderr,omitempty"`
+}
+
+// HostLoad is what the whole machine did over the measure window, as ratios of its cores.
+type HostLoad struct {
+	Steal  *float64 `json:"steal_ratio,omitempty"`  // taken by other guests of the hypervisor
+	Busy   *float64 `json:"busy_ratio,omitempty"`   // everything, ours included
+	Others *float64 `json:"others_ratio,omitempty"` // busy, without broker and generator
+}
+
+// Connections are counts over the whole trial and the time from dialling to ready.
+type Connections struct {
+	run.Connections
+	Connect *Quantiles `json:"connect,omitempty"`
+}
