@@ -140,6 +140,27 @@ func TestNATSAnswersPings(t *testing.T) {
 	})
 }
 
+// TestNATSLameDuck: a server that is about to shut down says so.
+func TestNATSLameDuck(t *testing.T) {
+	t.Parallel()
+	s := startNATS(t, "")
+	p := dialNATS(t, s.Addr().String(), nats.NewClient(&nats.Config{}))
+	ended := make(chan struct{})
+	go func() {
+		s.LameDuckShutdown()
+		close(ended)
+	}()
+	ev := p.next()
+	if ev.Kind != proto.None {
+		t.Errorf("reported as kind %d", ev.Kind)
+	}
+	wantError(t, ev.Err, "lame duck")
+	p.barrier(1)
+	p.expect(proto.Barrier, 1)
+	s.Shutdown()
+	<-ended
+}
+
 // TestNATSOverTLS: the server greets in the clear, then both go over to TLS.
 func TestNATSOverTLS(t *testing.T) {
 	certificate, files := selfSigned(t)
