@@ -17,7 +17,7 @@ import (
 )
 
 // find returns where an installed program is. Without it the test is skipped, or fails where CI is set.
-func find(t *testing.T, program string) string {
+func find(t testing.TB, program string) string {
 	t.Helper()
 	path, err := exec.LookPath(program)
 	if err != nil {
@@ -33,7 +33,7 @@ func find(t *testing.T, program string) string {
 }
 
 // freePort is a loopback port that was free a moment ago.
-func freePort(t *testing.T) int {
+func freePort(t testing.TB) int {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -44,7 +44,7 @@ func freePort(t *testing.T) int {
 }
 
 // mosquitto starts the real broker with these settings on top of a loopback listener and returns its address.
-func mosquitto(t *testing.T, settings string) string {
+func mosquitto(t testing.TB, settings string) string {
 	t.Helper()
 	program, port := find(t, "mosquitto"), freePort(t)
 	config := fmt.Sprintf("listener %d 127.0.0.1\n%s", port, settings)

@@ -54,6 +54,7 @@ func mqttClient(version byte, o *prototest.Options) *mqtt.Client {
 }
 
 func TestMosquitto(t *testing.T) {
+	t.Parallel()
 	passwords := filepath.Join(t.TempDir(), "passwords")
 	if out, err := exec.Command(find(t, "mosquitto_passwd"), "-c", "-b", passwords, prototest.User, prototest.Password).
 		CombinedOutput(); err != nil {
@@ -73,6 +74,7 @@ func TestMosquitto(t *testing.T) {
 }
 
 func TestMochi(t *testing.T) {
+	t.Parallel()
 	b := &prototest.Broker{
 		Name:    "mochi",
 		Addr:    mochiBroker(t, 0, &doorman{open: true}),

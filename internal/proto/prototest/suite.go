@@ -1,6 +1,7 @@
 package prototest
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -60,39 +61,38 @@ type Broker struct {
 	LosesUnconfirmed bool // loses a message that was on its way when its publisher vanished, even one it confirms later
 }
 
-// Run checks the behaviour of a protocol against a broker.
+// Run checks the behaviour of a protocol against a broker, in parallel.
 func Run(t *testing.T, p *Protocol, b *Broker) {
 	s := &suite{p: p, b: b}
-	for _, qos := range p.QoS {
-		q := "QoS" + string('0'+rune(qos))
-		t.Run("RoundTrip/"+q, func(t *testing.T) { s.roundTrip(t, qos) })
-		t.Run("Order/"+q, func(t *testing.T) { s.order(t, qos) })
-		t.Run("BigPayload/"+q, func(t *testing.T) { s.bigPayload(t, qos) })
-		if p.Sessions && qos > 0 && !b.LosesUnconfirmed {
-			t.Run("Resend/"+q, func(t *testing.T) { s.resend(t, qos) })
+	run := func(applies bool, name string, test func(t *testing.T)) {
+		if applies {
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				test(t)
+			})
 		}
 	}
-	t.Run("ConfirmedSubscribe", s.confirmedSubscribe)
-	t.Run("PayloadNotKept", s.payloadNotKept)
-	t.Run("Wildcards", s.wildcards)
-	t.Run("Group", s.group)
-	t.Run("KeepAlive", s.keepAlive)
-	if b.Guarded != "" {
-		t.Run("Credentials", s.credentials)
-		t.Run("MaxPacket", s.maxPacket)
+	for _, qos := range p.QoS {
+		with := func(test func(t *testing.T, qos uint8)) func(t *testing.T) {
+			return func(t *testing.T) { test(t, qos) }
+		}
+		q := fmt.Sprint("/QoS", qos)
+		run(true, "RoundTrip"+q, with(s.roundTrip))
+		run(true, "Order"+q, with(s.order))
+		run(true, "BigPayload"+q, with(s.bigPayload))
+		run(p.Sessions && qos > 0 && !b.LosesUnconfirmed, "Resend"+q, with(s.resend))
 	}
-	if p.Sessions {
-		t.Run("KeptSession", s.keptSession)
-	}
-	if p.Retained {
-		t.Run("Retained", s.retained)
-	}
-	if p.Wills {
-		t.Run("Will", s.will)
-	}
-	if p.ReceiveMaximum {
-		t.Run("ReceiveMaximum", s.receiveMaximum)
-	}
+	run(true, "ConfirmedSubscribe", s.confirmedSubscribe)
+	run(true, "PayloadNotKept", s.payloadNotKept)
+	run(true, "Wildcards", s.wildcards)
+	run(true, "Group", s.group)
+	run(true, "KeepAlive", s.keepAlive)
+	run(b.Guarded != "", "Credentials", s.credentials)
+	run(b.Guarded != "", "MaxPacket", s.maxPacket)
+	run(p.Sessions, "KeptSession", s.keptSession)
+	run(p.Retained, "Retained", s.retained)
+	run(p.Wills, "Will", s.will)
+	run(p.ReceiveMaximum, "ReceiveMaximum", s.receiveMaximum)
 }
 
 // suite is one protocol at one broker.
