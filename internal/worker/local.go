@@ -103,15 +103,27 @@ func (w *Local) makeShards(p *plan.Params, secure bool) error {
 		return err
 	}
 	settings := func(n int) engine.Settings {
-		return engine.Settings{
+		s := engine.Settings{
 			Run: w.share.Run, Reconnect: p.Connect.Reconnect, Seed: w.share.Trial.Seed + uint64(n),
 			Payload: engine.NewPayload(bytes, p.PayloadForm == plan.PayloadJSON, verifyEvery(p, len(bytes))),
-			Emit:    w.sink.Window, Event: w.sink.Event, Sample: w.sink.Sample,
+			Emit:    w.sink.Window, Event: w.sink.Event,
 		}
+		if w.sink.Samples != nil {
+			sampler := w.sink.Samples()
+			s.Sample = sampler.Record
+			s.Emit = func(win *ledger.Window) {
+				sampler.Flush()
+				w.sink.Window(win)
+			}
+		}
+		return s
 	}
 	w.facts = chooseEngine(p, secure)
 	if w.facts.Engine == plan.EngineGoroutine {
-		r := routine.New(settings(0), w.dial)
+		r, err := routine.New(settings(0), w.dial)
+		if err != nil {
+			return err
+		}
 		w.shards = []shard{newShard(r, r.Core)}
 		return nil
 	}

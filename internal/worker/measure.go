@@ -23,11 +23,11 @@ func (w *Local) Measure(ctx context.Context, start int64) (*Result, error) {
 	w.each(func(s *shard, _ int64) { s.core.Begin(start, measure, end) })
 
 	err := w.until(ctx, measure, nil)
-	spun := w.spun()
+	spun, used := w.spun(), usage()
 	if err == nil {
 		err = w.until(ctx, end, nil)
 	}
-	spun = w.spun() - spun
+	spun, used = w.spun()-spun, usage().since(used)
 	stopped := clock.Now()
 	complete := err != nil
 	if err == nil {
@@ -37,7 +37,7 @@ func (w *Local) Measure(ctx context.Context, start int64) (*Result, error) {
 		err = w.until(ctx, clock.Now()+int64(grace), nil)
 	}
 	r := w.finish(complete)
-	r.Spun = spun
+	r.Spun, r.Used = spun, used
 	r.Measured = time.Duration(max(min(stopped, end)-measure, 0))
 	return r, err
 }

@@ -2,7 +2,6 @@ package worker
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"os"
 
@@ -25,44 +24,39 @@ func template(p *plan.Params) ([]byte, error) {
 			return nil, fmt.Errorf("load.payload.file: %w", err)
 		}
 	}
+	head := make([]byte, stamp.Size)
 	if p.PayloadForm == plan.PayloadJSON {
-		return jsonTemplate(content, p.PayloadBytes)
+		head = make([]byte, stamp.JSONSize)
+		stamp.PutJSON(head, &stamp.Stamp{})
+		head = head[:stamp.JSONSize-1] // the closing brace comes last
 	}
-	if len(content) > 0 {
-		return append(make([]byte, stamp.Size), content...), nil
+	if len(content) == 0 {
+		return filled(p, head), nil
 	}
-	b := make([]byte, p.PayloadBytes)
-	stamp.Fill(b)
-	return b, nil
+	tail, err := plan.Tail(p.PayloadForm, content)
+	if err != nil {
+		return nil, fmt.Errorf("load.payload: %w", err)
+	}
+	return append(head, tail...), nil
 }
 
-// jsonTemplate puts the stamp's member in front of the members of content, or of a filler member.
-func jsonTemplate(content []byte, size int) ([]byte, error) {
-	b := make([]byte, stamp.JSONSize, max(size, stamp.JSONSize))
-	stamp.PutJSON(b, &stamp.Stamp{})
-	open := len(b) - 1 // everything but the closing brace
-	if content = bytes.TrimSpace(content); len(content) > 0 {
-		if !json.Valid(content) || content[0] != '{' {
-			return nil, fmt.Errorf("payload: is no JSON object")
-		}
-		rest := bytes.TrimSpace(content[1:])
-		b = b[:open]
-		if rest[0] != '}' {
-			b = append(b, ',')
-		}
-		return append(b, rest...), nil
+// filled completes head to the size asked for: with filler, in JSON form as a member of its own or, where that does not fit, as
+// white space.
+func filled(p *plan.Params, head []byte) []byte {
+	b := make([]byte, p.PayloadBytes)
+	stamp.Fill(b)
+	copy(b, head)
+	if p.PayloadForm != plan.PayloadJSON {
+		return b
 	}
-	const frame = `,"fill":""`
-	extra := size - len(b)
-	if extra < len(frame) {
-		b = append(b[:open], bytes.Repeat([]byte{' '}, max(extra, 0))...)
-		return append(b, '}'), nil
+	const open, end = `,"fill":"`, `"}`
+	tail := b[len(head):]
+	if len(tail) < len(open)+len(end) {
+		return append(append(head, bytes.Repeat([]byte{' '}, len(tail)-1)...), '}')
 	}
-	fill := make([]byte, size)
-	stamp.Fill(fill)
-	b = append(b[:open], frame[:len(frame)-1]...)
-	b = append(b, fill[:extra-len(frame)]...)
-	return append(b, `"}`...), nil
+	copy(tail, open)
+	copy(tail[len(tail)-len(end):], end)
+	return b
 }
 
 // verifyEvery returns which fillers are compared byte for byte: every n-th.

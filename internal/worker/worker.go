@@ -53,7 +53,14 @@ func Whole(run uint32, t plan.Trial, url string) Share {
 type Sink struct {
 	Window func(*ledger.Window)
 	Event  func(engine.Event)
-	Sample func(*engine.Sample) // nil = samples are not wanted
+	// Samples returns a Sampler for one more thread of the worker; nil = samples are not wanted.
+	Samples func() Sampler
+}
+
+// Sampler keeps a fact about each message. It must not block. Flush is called once per window.
+type Sampler interface {
+	Record(*engine.Sample)
+	Flush()
 }
 
 // Result is what a worker knows at the end.
@@ -63,6 +70,7 @@ type Result struct {
 	Connections engine.Connections
 	Measured    time.Duration // how long the measure window really was
 	Spun        time.Duration // deliberate spinning within it
+	Used        Usage         // by this process within it
 	Ended       int64         // when the drain ended
 	TCP         monitor.TCPTotals
 	HasTCP      bool

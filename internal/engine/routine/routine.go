@@ -23,7 +23,7 @@ type Routines struct {
 	dialer engine.Dialer
 	mu     sync.Mutex
 	conns  []*conn
-	kick   chan struct{} // the schedule may have changed
+	alarm  *alarm // wakes the goroutine that keeps the schedule; guarded by mu
 	wg     sync.WaitGroup
 	over   bool
 }
@@ -44,10 +44,14 @@ type link struct {
 }
 
 // New returns Routines whose Core uses settings and whose connections are made by dialer.
-func New(settings engine.Settings, dialer engine.Dialer) *Routines {
-	r := &Routines{dialer: dialer, kick: make(chan struct{}, 1)}
+func New(settings engine.Settings, dialer engine.Dialer) (*Routines, error) {
+	alarm, err := newAlarm()
+	if err != nil {
+		return nil, err
+	}
+	r := &Routines{dialer: dialer, alarm: alarm}
 	r.Core = engine.New(settings, r)
-	return r
+	return r, nil
 }
 
 // Add registers a connection; pace limits how fast it reads (nil = as fast as it can). It must be called before Run.
@@ -59,13 +63,13 @@ func (r *Routines) Add(s engine.ClientSpec, pace *engine.ReadPace) int {
 // Do runs f with the Core to itself, and lets the schedule look again.
 func (r *Routines) Do(f func(now int64)) {
 	r.mu.Lock()
+	defer r.mu.Unlock()
 	f(clock.Now())
-	r.mu.Unlock()
-	select {
-	case r.kick <- struct{}{}:
-	default:
-	}
+	r.wake()
 }
+
+// wake lets the schedule look again. When Run has ended there is nothing to wake.
+func (r *Routines) wake() { _ = r.alarm.set(0) }
 
 // Progress returns how far the Core is.
 func (r *Routines) Progress() engine.Progress {
@@ -79,11 +83,17 @@ func (r *Routines) Spun() time.Duration { return 0 }
 
 // Run keeps the schedule until ctx is done, then closes what is open and waits for every goroutine.
 func (r *Routines) Run(ctx context.Context) error {
-	for ctx.Err() == nil {
+	stop := context.AfterFunc(ctx, r.wake)
+	defer stop()
+	var err error
+	for ctx.Err() == nil && err == nil {
 		r.mu.Lock()
 		next := r.Core.Advance(clock.Now())
+		err = r.alarm.set(next)
 		r.mu.Unlock()
-		r.wait(ctx, next)
+		if err == nil {
+			err = r.alarm.wait()
+		}
 	}
 	r.mu.Lock()
 	r.over = true
@@ -92,25 +102,7 @@ func (r *Routines) Run(ctx context.Context) error {
 	}
 	r.mu.Unlock()
 	r.wg.Wait()
-	return nil
-}
-
-// coarse is how late a timer of the Go runtime may fire; what remains is left to sleepUntil.
-const coarse = 1500 * time.Microsecond
-
-func (r *Routines) wait(ctx context.Context, next int64) {
-	d := time.Duration(min(next-min(clock.Now(), next), int64(time.Hour)))
-	if d > coarse {
-		timer := time.NewTimer(d - coarse)
-		defer timer.Stop()
-		select {
-		case <-timer.C:
-		case <-r.kick:
-		case <-ctx.Done():
-		}
-		return
-	}
-	sleepUntil(next)
+	return errors.Join(err, r.alarm.close())
 }
 
 // Dial implements engine.Wire.

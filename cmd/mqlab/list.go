@@ -1,0 +1,89 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mqlab/mqlab/internal/broker"
+	"github.com/mqlab/mqlab/internal/plan"
+	"github.com/mqlab/mqlab/internal/scenario"
+	"github.com/mqlab/mqlab/scenarios"
+)
+
+// listing is what list shows.
+type listing struct {
+	Scenarios []listedScenario `json:"scenarios"`
+	Brokers   []listedBroker   `json:"brokers"`
+}
+
+type listedScenario struct {
+	Name        string `json:"name"`
+	Description string `json:"description"`
+}
+
+type listedBroker struct {
+	Subject string `json:"subject"`
+	broker.Finding
+}
+
+func newList() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "list",
+		Short: "show scenarios, brokers, and how each broker was found (or why not)",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			l, err := list(cmd)
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				e := json.NewEncoder(cmd.OutOrStdout())
+				e.SetIndent("", "  ")
+				return e.Encode(l)
+			}
+			return l.print(cmd)
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return cmd
+}
+
+func list(cmd *cobra.Command) (*listing, error) {
+	l := &listing{}
+	for _, name := range scenarios.Names() {
+		text, err := scenarios.Read(name)
+		if err != nil {
+			return nil, err
+		}
+		s := scenario.Decode(name+".yaml", text)
+		l.Scenarios = append(l.Scenarios, listedScenario{name, strings.Join(strings.Fields(s.Description), " ")})
+	}
+	for _, subject := range plan.Subjects() {
+		l.Brokers = append(l.Brokers, listedBroker{subject.Name, broker.Find(cmd.Context(), subject)})
+	}
+	return l, nil
+}
+
+func (l *listing) print(cmd *cobra.Command) error {
+	out := cmd.OutOrStdout()
+	width := terminalWidth(out)
+	_, _ = fmt.Fprintln(out, "Scenarios (mqlab run NAME, or a file of your own)")
+	for _, s := range l.Scenarios {
+		printWrapped(out, fmt.Sprintf("  %-10s ", s.Name), s.Description, width)
+	}
+	_, _ = fmt.Fprintln(out, "\nBrokers (mqlab run --brokers A,B, or a URL: mqtt:// mqtts:// nats:// tls://)")
+	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	for _, b := range l.Brokers {
+		found := "found  " + b.Version
+		if !b.OK {
+			found = "no     "
+		}
+		_, _ = fmt.Fprintf(table, "  %s\t%s\t%s\n", b.Subject, found, b.Why)
+	}
+	return table.Flush()
+}

@@ -1,0 +1,117 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"sync"
+	"time"
+
+	"github.com/mqlab/mqlab/internal/engine"
+	"github.com/mqlab/mqlab/internal/hist"
+	"github.com/mqlab/mqlab/internal/ledger"
+	"github.com/mqlab/mqlab/internal/plan"
+	"github.com/mqlab/mqlab/internal/run"
+	"github.com/mqlab/mqlab/internal/summary"
+)
+
+// live tells how a run goes: on a terminal one line that is rewritten each second, otherwise one line per trial.
+type live struct {
+	w      io.Writer
+	over   bool // rewrite the line
+	width  int
+	trials int
+
+	mu        sync.Mutex
+	trial     plan.Trial
+	response  *hist.Hist
+	expected  uint64
+	delivered uint64
+	rate      float64
+}
+
+func newLive(w io.Writer, p *plan.Plan) *live {
+	e := p.Estimate()
+	_, _ = fmt.Fprintf(w, "%s: %d trials, about %s, seed %d\n", p.Scenario, e.Trials, e.Duration.Round(time.Second), p.Seed)
+	return &live{w: w, over: isTerminal(w), width: terminalWidth(w), trials: e.Trials}
+}
+
+// begin starts the line of a trial.
+func (l *live) begin(t plan.Trial) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.trial, l.response, l.expected, l.delivered, l.rate = t, hist.New(), 0, 0, 0
+	if l.over {
+		l.show("starting")
+	}
+}
+
+// window adds what a window says.
+func (l *live) window(w *ledger.Window) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.expected += w.Counts.Offered * uint64(l.trial.Params.Fan())
+	if w.Group != engine.Subscribers {
+		return
+	}
+	l.delivered += w.Counts.Delivered
+	if h := w.Hists[ledger.Response]; h != nil {
+		l.response.Merge(h)
+	}
+	if w.Phase == "measure" && w.End > w.Start {
+		l.rate = float64(w.InWindow.Delivered) / time.Duration(w.End-w.Start).Seconds()
+	}
+	if l.over {
+		l.show(w.Phase)
+	}
+}
+
+// end finishes the line of a trial.
+func (l *live) end(r *run.TrialRecord) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	state := string(r.State)
+	if r.Failure != "" {
+		state = "failed: " + r.Failure
+	}
+	if !l.over {
+		_, _ = fmt.Fprintln(l.w, l.line(state))
+		return
+	}
+	l.show(state)
+	if r.Failure != "" {
+		_, _ = fmt.Fprintln(l.w)
+	}
+}
+
+// close leaves the cursor on a fresh line.
+func (l *live) close() {
+	if l.over {
+		_, _ = fmt.Fprint(l.w, "\r\x1b[K")
+	}
+}
+
+func (l *live) show(what string) {
+	line := []rune(l.line(what))
+	if len(line) >= l.width {
+		line = line[:l.width-1]
+	}
+	_, _ = fmt.Fprintf(l.w, "\r\x1b[K%s", string(line))
+}
+
+func (l *live) line(what string) string {
+	line := fmt.Sprintf("%*d/%d %-22s %-9s", digits(l.trials), l.trial.ID, l.trials, l.trial.Subject.Name, what)
+	if l.delivered == 0 {
+		return line
+	}
+	return line + fmt.Sprintf(" %s  p50 %s  p99 %s  missing %d", summary.Rate(l.rate), l.quantile(0.5), l.quantile(0.99),
+		l.expected-min(l.delivered, l.expected))
+}
+
+func (l *live) quantile(q float64) string {
+	if l.response.Count() == 0 {
+		return "n/a"
+	}
+	return summary.Duration(l.response.Quantile(q))
+}
+
+func digits(n int) int { return len(fmt.Sprint(n)) }

@@ -1,0 +1,163 @@
+// Command mqlab compares message brokers on this machine and proves its numbers. Each verb is one file.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mqlab/mqlab/internal/broker"
+	"github.com/mqlab/mqlab/internal/guard"
+	"github.com/mqlab/mqlab/internal/scenario"
+	"github.com/mqlab/mqlab/internal/trial"
+)
+
+// Exit codes.
+const (
+	exitDone        = 0
+	exitFailed      = 1
+	exitUsage       = 2 // or a bad scenario
+	exitLimit       = 3 // ran, a limit was missed
+	exitInvalid     = 4 // ran, not valid
+	exitInterrupted = 130
+)
+
+func main() { os.Exit(mqlab()) }
+
+// mqlab runs the program and returns its exit code.
+func mqlab() int {
+	if len(os.Args) > 1 {
+		switch os.Args[1] {
+		case guard.Verb:
+			return guard.Main(os.Stdin)
+		case broker.Verb:
+			return broker.Main(os.Args[2:], os.Stdin, os.Stdout)
+		}
+	}
+	ctx, stop := interruptible()
+	defer stop()
+	return execute(ctx, os.Args[1:], os.Stdout, os.Stderr)
+}
+
+// interruptible returns a context that ends at the first SIGINT or SIGTERM; the second ends the program at once.
+func interruptible() (context.Context, func()) {
+	ctx, cancel := context.WithCancelCause(context.Background())
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	go func() {
+		<-signals
+		cancel(trial.ErrInterrupted)
+		<-signals
+		os.Exit(exitInterrupted)
+	}()
+	return ctx, func() { signal.Stop(signals) }
+}
+
+// execute carries out one command line.
+func execute(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	root := newRoot()
+	root.SetArgs(args)
+	root.SetOut(stdout)
+	root.SetErr(stderr)
+	err := root.ExecuteContext(ctx)
+	var code exitError
+	switch {
+	case err == nil:
+		return exitDone
+	case errors.As(err, &code):
+		if code.err != nil {
+			tell(stderr, code.err)
+		}
+		return code.code
+	}
+	tell(stderr, err)
+	var bad scenario.Errors
+	switch {
+	case errors.Is(err, trial.ErrInterrupted):
+		return exitInterrupted
+	case errors.As(err, &bad):
+		return exitUsage
+	}
+	return exitFailed
+}
+
+// exitError ends the program with a code; err is what to say, nil = nothing.
+type exitError struct {
+	code int
+	err  error
+}
+
+func (e exitError) Error() string { return fmt.Sprintf("exit %d: %v", e.code, e.err) }
+func (e exitError) Unwrap() error { return e.err }
+
+func usageError(format string, args ...any) error {
+	return exitError{exitUsage, fmt.Errorf(format, args...)}
+}
+
+// tell prints an error, each of its lines with the program's name in front.
+func tell(w io.Writer, err error) {
+	for _, line := range lines(err.Error()) {
+		_, _ = fmt.Fprintf(w, "mqlab: %s\n", line)
+	}
+}
+
+func newRoot() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "mqlab",
+		Short: "Which broker, which settings, and how sure is that?",
+		Long: `mqlab compares message brokers on this machine and proves its numbers.
+
+  mqlab run              compare the embedded brokers and whatever is installed
+  mqlab list             scenarios, brokers, and how each was found
+  mqlab report           show the latest run again, in any format`,
+		SilenceUsage:      true,
+		SilenceErrors:     true,
+		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
+		Args:              cobra.NoArgs,
+		RunE:              func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return usageError("%w; see %s --help", err, cmd.CommandPath())
+	})
+	root.AddCommand(newRun(), newPlan(), newList(), newReport(), newSelftest(), newVersion())
+	for _, c := range root.Commands() {
+		c.Args = usage(c.Args)
+	}
+	root.Args = unknownVerb(root)
+	return root
+}
+
+// usage makes wrong arguments a usage error.
+func usage(check cobra.PositionalArgs) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if check == nil {
+			check = cobra.NoArgs
+		}
+		if err := check(cmd, args); err != nil {
+			return usageError("%w; see %s --help", err, cmd.CommandPath())
+		}
+		return nil
+	}
+}
+
+func unknownVerb(root *cobra.Command) cobra.PositionalArgs {
+	return func(_ *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return nil
+		}
+		var verbs []string
+		for _, c := range root.Commands() {
+			verbs = append(verbs, c.Name())
+		}
+		if near := scenario.Suggest(args[0], verbs); near != "" {
+			return usageError("there is no verb %q; did you mean %q?", args[0], near)
+		}
+		return usageError("there is no verb %q; see mqlab --help", args[0])
+	}
+}

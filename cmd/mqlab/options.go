@@ -1,0 +1,112 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mqlab/mqlab/internal/broker"
+	"github.com/mqlab/mqlab/internal/plan"
+	"github.com/mqlab/mqlab/internal/scenario"
+	"github.com/mqlab/mqlab/scenarios"
+)
+
+// planFlags are the flags that change a scenario.
+type planFlags struct {
+	set      []string
+	brokers  string
+	duration time.Duration
+	repeat   int
+	seed     uint64
+	samples  bool
+	quick    bool
+}
+
+func (f *planFlags) register(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringArrayVar(&f.set, "set", nil, "override a key of the scenario, `key=value` (may be repeated)")
+	flags.StringVar(&f.brokers, "brokers", "", "what to compare: `a,b` as broker[:variant][/protocol][@runtime] or URL")
+	flags.DurationVar(&f.duration, "duration", 0, "length of the measure phase")
+	flags.IntVar(&f.repeat, "repeat", 0, "repetitions of each cell")
+	flags.Uint64Var(&f.seed, "seed", 0, "seed of everything random")
+	flags.BoolVar(&f.samples, "samples", false, "keep the times of every single message (samples.bin)")
+	flags.BoolVar(&f.quick, "quick", false, "shorter phases and fewer repetitions: a first look, not a result")
+}
+
+// source is a scenario with the text it was read from.
+type source struct {
+	*scenario.Scenario
+	text string
+}
+
+// load reads the scenario that args name (a built-in or a file; none = the default) and applies the flags.
+func (f *planFlags) load(cmd *cobra.Command, args []string) (*source, error) {
+	name := scenarios.Default
+	if len(args) > 0 {
+		name = args[0]
+	}
+	file, text, err := read(name)
+	if err != nil {
+		return nil, err
+	}
+	s := scenario.Decode(file, text)
+	if f.quick {
+		s.Quick()
+	}
+	for _, assignment := range f.set {
+		s.Set(assignment)
+	}
+	changed := cmd.Flags().Changed
+	if changed("brokers") {
+		s.Compare(f.brokers)
+	}
+	if changed("duration") {
+		s.Measure(f.duration)
+	}
+	if changed("repeat") {
+		s.Times(f.repeat)
+	}
+	if changed("seed") {
+		s.SeedWith(f.seed)
+	}
+	if f.samples {
+		s.KeepSamples()
+	}
+	return &source{s, string(text)}, nil
+}
+
+// read returns a built-in scenario, or a file.
+func read(name string) (file string, text []byte, err error) {
+	if slices.Contains(scenarios.Names(), name) {
+		text, err = scenarios.Read(name)
+		return name + ".yaml", text, err
+	}
+	text, err = os.ReadFile(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		hint := "built-in ones are " + strings.Join(scenarios.Names(), ", ")
+		if near := scenario.Suggest(name, scenarios.Names()); near != "" {
+			hint = fmt.Sprintf("did you mean %q?", near)
+		}
+		return name, nil, usageError("there is no scenario and no file %q; %s", name, hint)
+	}
+	return name, text, err
+}
+
+// resolve makes the plan. Brokers that are not installed are left out where the scenario says auto.
+func (s *source) resolve(ctx context.Context) (*plan.Plan, error) {
+	return plan.Resolve(s.Scenario, plan.Options{
+		Seed:      rand.Uint64() >> 11, // exact in every JSON reader
+		Installed: func(subject plan.Subject) bool { return broker.Find(ctx, subject).OK },
+		ReadFile:  os.ReadFile,
+	})
+}
+
+func lines(text string) []string { return strings.Split(strings.TrimRight(text, "\n"), "\n") }

@@ -1,0 +1,164 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mqlab/mqlab/internal/guard"
+	"github.com/mqlab/mqlab/internal/netns"
+	"github.com/mqlab/mqlab/internal/plan"
+	"github.com/mqlab/mqlab/internal/report"
+	"github.com/mqlab/mqlab/internal/run"
+	"github.com/mqlab/mqlab/internal/summary"
+	"github.com/mqlab/mqlab/internal/trial"
+)
+
+// runsDir is where run folders go.
+const runsDir = "runs"
+
+func newRun() *cobra.Command {
+	var flags planFlags
+	var out string
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "run [SCENARIO]",
+		Short: "measure: carry out a scenario (a built-in one or a file) and report",
+		Long: `Carry out a scenario and report. Without a scenario: the quick comparison of the
+embedded brokers and whatever is installed.
+
+Exit codes: 0 done, 1 failed, 2 usage or bad scenario, 4 ran but not valid,
+130 interrupted (what was measured so far is kept and reported).`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			s, err := flags.load(cmd, args)
+			if err != nil {
+				return err
+			}
+			p, err := s.resolve(cmd.Context())
+			if err != nil {
+				return err
+			}
+			r := &runner{plan: p, source: s.text, out: out, stderr: cmd.ErrOrStderr()}
+			return r.run(cmd.Context(), cmd.OutOrStdout(), asJSON)
+		},
+	}
+	flags.register(cmd)
+	cmd.Flags().StringVar(&out, "out", runsDir, "folder that the run's folder is made in")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return cmd
+}
+
+// runner carries out a plan.
+type runner struct {
+	plan   *plan.Plan
+	source string
+	out    string
+	stderr io.Writer
+}
+
+func (r *runner) run(ctx context.Context, stdout io.Writer, asJSON bool) (err error) {
+	if err := checkHost(r.plan); err != nil {
+		return err
+	}
+	g, err := guard.Start()
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, g.Close()) }()
+	folder, err := run.Create(r.out, run.Manifest{
+		ID: run.NewID(), Scenario: r.plan.Scenario, Source: r.source, Seed: r.plan.Seed, Started: time.Now().UTC(),
+		Command: commandLine(os.Args), Host: describeHost(), Plan: *r.plan,
+	})
+	if err != nil {
+		return err
+	}
+	interrupted := r.trials(ctx, folder, g)
+	if interrupted != nil && !errors.Is(interrupted, trial.ErrInterrupted) {
+		return interrupted
+	}
+	return r.finish(folder, stdout, asJSON, interrupted != nil)
+}
+
+// trials carries out one trial after the other; the error is what stopped it before the end.
+func (r *runner) trials(ctx context.Context, folder *run.Writer, g *guard.Guard) error {
+	live := newLive(r.stderr, r.plan)
+	defer live.close()
+	lab := trial.Lab{Place: netns.Host, Guard: g, RunID: folder.Manifest().ID, Watch: live.window}
+	for _, t := range r.plan.Trials {
+		out, err := folder.Trial(t.ID)
+		if err != nil {
+			return err
+		}
+		live.begin(t)
+		record, err := lab.Run(ctx, t, out)
+		if err != nil {
+			return err
+		}
+		live.end(record)
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+	}
+	return nil
+}
+
+// finish writes the summary, shows it, and tells by the exit code whether it can be trusted.
+func (r *runner) finish(folder *run.Writer, stdout io.Writer, asJSON, interrupted bool) error {
+	opened, err := run.Open(folder.Dir())
+	if err != nil {
+		return err
+	}
+	s := summary.Of(opened)
+	if !interrupted {
+		s.Run.Complete = true
+	}
+	if err := folder.Finish(s); err != nil {
+		return err
+	}
+	if asJSON {
+		err = report.JSON(stdout, s)
+	} else {
+		err = report.Text(stdout, s, report.Options{Color: colours(stdout), Dir: folder.Dir()})
+	}
+	switch {
+	case err != nil:
+		return err
+	case interrupted:
+		return exitError{code: exitInterrupted, err: fmt.Errorf("interrupted; what was measured is in %s", folder.Dir())}
+	}
+	return verdict(s)
+}
+
+// verdict turns a summary into an exit code: a cell without a valid repetition is no result.
+func verdict(s *summary.Summary) error {
+	failed, missing := 0, 0
+	for _, c := range s.Cells {
+		if c.Valid == 0 {
+			missing++
+		}
+	}
+	for i := range s.Trials {
+		if s.Trials[i].State == run.Failed {
+			failed++
+		}
+	}
+	switch {
+	case failed == len(s.Trials) && failed > 0:
+		return exitError{exitFailed, errors.New(s.Trials[0].Failure)}
+	case missing > 0:
+		return exitError{exitInvalid, fmt.Errorf("not valid: %d of %d cells have no valid repetition; the reasons are above", missing, len(s.Cells))}
+	}
+	return nil
+}
+
+// commandLine is what repeats the run: the program by its name.
+func commandLine(args []string) []string {
+	return append([]string{filepath.Base(args[0])}, args[1:]...)
+}

@@ -1,0 +1,63 @@
+package trial
+
+import (
+	"cmp"
+	"os"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/mqlab/mqlab/internal/monitor"
+	"github.com/mqlab/mqlab/internal/plan"
+	"github.com/mqlab/mqlab/internal/run"
+	"github.com/mqlab/mqlab/internal/worker"
+)
+
+// describeBroker notes what is known of the broker that answers.
+func (j *job) describeBroker() {
+	b := &j.record.Broker
+	b.Version = j.broker.Version
+	for _, s := range j.broker.Config {
+		b.Config = append(b.Config, run.Setting{Key: s.Key, Value: s.Value, Source: s.Source})
+	}
+	for key, v := range j.broker.Limits {
+		if b.Limits == nil {
+			b.Limits = map[string]string{}
+		}
+		b.Limits[key] = strconv.FormatInt(v, 10)
+	}
+	if s := &j.trial.Subject; s.Encrypted() {
+		j.record.Client.TLS = &run.TLS{Verified: !s.TLS.SkipVerify}
+	}
+}
+
+// cores is how much CPU the generator was given: a thread per event loop, or all that goroutines may use.
+func cores(f worker.Facts) float64 {
+	if f.Engine == plan.EngineLoop {
+		return float64(f.Loops)
+	}
+	return float64(runtime.GOMAXPROCS(0))
+}
+
+func wire(t monitor.TCPTotals) *run.Wire {
+	return &run.Wire{
+		BytesUp: new(t.BytesSent), BytesDown: new(t.BytesReceived),
+		SegmentsUp: new(t.SegmentsOut), SegmentsDown: new(t.SegmentsIn), Retransmitted: new(t.Retransmits),
+	}
+}
+
+func sortFailures(list []run.Failure) {
+	slices.SortFunc(list, func(a, b run.Failure) int {
+		return cmp.Or(-cmp.Compare(a.Count, b.Count), cmp.Compare(a.Reason, b.Reason))
+	})
+}
+
+// congestionControl is the one that new connections of this host use, "" if the system does not tell.
+func congestionControl() string {
+	b, err := os.ReadFile("/proc/sys/net/ipv4/tcp_congestion_control")
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(string(b))
+}

@@ -1,0 +1,88 @@
+package trial
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/mqlab/mqlab/internal/clock"
+	"github.com/mqlab/mqlab/internal/engine"
+	"github.com/mqlab/mqlab/internal/ledger"
+	"github.com/mqlab/mqlab/internal/run"
+	"github.com/mqlab/mqlab/internal/worker"
+)
+
+// take writes a window and adds it to the totals.
+func (j *job) take(w *ledger.Window) error {
+	total := j.totals[w.Group]
+	if total == nil {
+		total = &ledger.Counts{}
+		j.totals[w.Group] = total
+	}
+	total.Add(&w.Counts)
+	if j.Watch != nil {
+		j.Watch(w)
+	}
+	return j.out.Window(w)
+}
+
+// settle turns a worker's result into the record, and checks that the sums come out.
+func (j *job) settle(r *worker.Result) {
+	if r == nil {
+		return
+	}
+	j.windows.close() // totals are complete now
+	counts := worker.Settle(j.trial.Params.Pattern, r)
+	subs := j.totals[engine.Subscribers]
+	pubs := j.totals[engine.Publishers]
+	if subs == nil || pubs == nil {
+		j.record.Checks.LedgerMismatch = "no windows were recorded"
+		return
+	}
+	subs.Add(&counts)
+	j.record.Checks.Measured = int64(r.Measured)
+	j.record.Checks.HoleOverflow = subs.Overflow > 0
+	j.record.Checks.LedgerMismatch = mismatch(pubs, subs)
+	j.record.Totals = []run.GroupTotal{{Group: engine.Publishers, Counts: *pubs}, {Group: engine.Subscribers, Counts: *subs}}
+	j.describeWorker(r)
+}
+
+// mismatch says which sum does not come out, or "".
+func mismatch(pubs, subs *ledger.Counts) string {
+	if pubs.Sent+pubs.Unsent != pubs.Offered {
+		return fmt.Sprintf("sent %d + unsent %d is not offered %d", pubs.Sent, pubs.Unsent, pubs.Offered)
+	}
+	if sum := subs.Delivered + subs.Lost + subs.UndeliveredUnsent; sum != subs.Expected {
+		return fmt.Sprintf("delivered %d + lost %d + undelivered because unsent %d is not expected %d",
+			subs.Delivered, subs.Lost, subs.UndeliveredUnsent, subs.Expected)
+	}
+	return ""
+}
+
+func (j *job) describeWorker(r *worker.Result) {
+	c := &j.record.Client
+	c.Engine, c.Loops, c.Quantum, c.KernelTimestamps = r.Facts.Engine, r.Facts.Loops, r.Facts.Quantum, r.Facts.KernelTimestamps
+	j.record.Connections = connections(r.Connections)
+	if r.HasTCP {
+		j.record.Wire = wire(r.TCP)
+	}
+	g := &j.record.Generator
+	g.Cores = cores(r.Facts)
+	if r.Used.HasCPU {
+		g.CPUSeconds = new(r.Used.CPU.Seconds())
+		g.SpinSeconds = new(r.Spun.Seconds())
+	}
+	g.GCPauseTotal, g.GCPauseMax = new(int64(r.Used.GCPause)), new(int64(r.Used.GCMax))
+}
+
+func connections(c engine.Connections) run.Connections {
+	out := run.Connections{
+		Attempted: uint64(c.Attempted), Established: uint64(c.Established), Failed: uint64(c.Failed),
+		Lost: uint64(c.Lost), Reconnected: uint64(c.Reconnected),
+	}
+	for reason, n := range c.Failures {
+		out.Failures = append(out.Failures, run.Failure{Reason: reason, Count: uint64(n)})
+	}
+	sortFailures(out.Failures)
+	return out
+}
+

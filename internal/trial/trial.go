@@ -1,0 +1,205 @@
+// Package trial carries out one trial of a plan: it starts the broker, lets a worker generate the load, watches both, and writes
+// down what happened. It decides nothing about the result.
+package trial
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"sync"
+	"time"
+
+	"github.com/mqlab/mqlab/internal/broker"
+	"github.com/mqlab/mqlab/internal/clock"
+	"github.com/mqlab/mqlab/internal/engine"
+	"github.com/mqlab/mqlab/internal/guard"
+	"github.com/mqlab/mqlab/internal/ledger"
+	"github.com/mqlab/mqlab/internal/netns"
+	"github.com/mqlab/mqlab/internal/plan"
+	"github.com/mqlab/mqlab/internal/run"
+	"github.com/mqlab/mqlab/internal/worker"
+)
+
+// Lab is what trials are carried out with.
+type Lab struct {
+	Place netns.Place
+	Guard *guard.Guard
+	RunID string // of the run folder; tells the messages of its trials from all others
+	// Watch sees every finished window, for the live line; it must not block.
+	Watch func(*ledger.Window)
+}
+
+// ErrInterrupted is the cause of a context that the user cancelled.
+var ErrInterrupted = errors.New("interrupted")
+
+// Run carries out t, writes it to out and returns its record. The error tells what went wrong with the lab itself; a
+// trial that could not be measured is a record in state failed.
+func (l *Lab) Run(ctx context.Context, t plan.Trial, out *run.TrialWriter) (*run.TrialRecord, error) {
+	j := &job{Lab: l, trial: t, out: out, record: newRecord(t)}
+	if err := j.do(ctx); err != nil {
+		j.fail(err)
+	}
+	j.windows.close()
+	return j.record, errors.Join(j.windows.err, out.Finish(j.record))
+}
+
+// job is a trial under way.
+type job struct {
+	*Lab
+	trial   plan.Trial
+	out     *run.TrialWriter
+	record  *run.TrialRecord
+	windows *windowQueue
+	broker  *broker.Instance
+	worker  worker.Worker
+
+	mu      sync.Mutex
+	measure int64 // monotonic start of the measure window, 0 = not known yet
+	events  []engine.Event // before measure was known
+	written int            // events in the run folder
+	totals  map[string]*ledger.Counts
+}
+
+func newRecord(t plan.Trial) *run.TrialRecord {
+	return &run.TrialRecord{
+		State: run.Finished, Trial: t, Started: time.Now().UTC(),
+		Broker: run.Broker{Name: t.Subject.Broker, Runtime: t.Subject.Runtime, Variant: t.Subject.Variant},
+		Client: run.Client{
+			Protocol: t.Subject.Protocol, Name: "mqlab", NoDelay: t.Params.NoDelay, Window: t.Params.Window,
+			CongestionControl: congestionControl(),
+		},
+	}
+}
+
+// fail notes why the trial could not be measured, or not to its end.
+func (j *job) fail(err error) {
+	if errors.Is(err, ErrInterrupted) {
+		j.record.Checks.Interrupted = true
+		return
+	}
+	j.record.State, j.record.Failure = run.Failed, err.Error()
+}
+
+// stopTime bounds the end of a broker.
+const stopTime = 15 * time.Second
+
+func (j *job) do(ctx context.Context) (err error) {
+	j.totals = map[string]*ledger.Counts{}
+	j.windows = newWindowQueue(j.take)
+	j.broker, err = broker.Start(ctx, j.trial.Subject, broker.Options{
+		Place: j.Place, Guard: j.Guard, MaxMessageBytes: j.trial.Params.PayloadBytes,
+	})
+	if err != nil {
+		return interrupted(ctx, err)
+	}
+	defer func() {
+		stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTime)
+		defer cancel()
+		if e := j.broker.Stop(stop); e != nil && err == nil && j.record.Checks.BrokerExited == "" {
+			j.record.Broker.Stderr = e.Error()
+		}
+	}()
+	j.describeBroker()
+	ctx, stopWatching := j.watchBroker(ctx)
+	defer stopWatching()
+	return interrupted(ctx, j.drive(ctx))
+}
+
+// interrupted prefers the user's interruption, or the broker's end, to whatever it led to.
+func interrupted(ctx context.Context, err error) error {
+	if err != nil && ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return err
+}
+
+// watchBroker ends the trial when the broker ends by itself.
+func (j *job) watchBroker(ctx context.Context) (context.Context, func()) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	go func() {
+		select {
+		case err, ok := <-j.broker.Exited():
+			if ok {
+				j.note("broker_exit", err.Error())
+				cancel(&exitError{err})
+			}
+		case <-ctx.Done():
+		}
+	}()
+	return ctx, func() { cancel(nil) }
+}
+
+// exitError is the end of a broker that nobody asked for.
+type exitError struct{ error }
+
+func (j *job) drive(ctx context.Context) error {
+	login, err := broker.Credentials(j.trial.Subject.Auth)
+	if err != nil {
+		return err
+	}
+	sink := worker.Sink{Window: j.windows.add, Event: j.connectionEvent}
+	if j.trial.Params.Samples {
+		queue, err := j.out.Samples()
+		if err != nil {
+			return err
+		}
+		sink.Samples = func() worker.Sampler { return sampler{queue.Producer()} }
+	}
+	share := worker.Whole(runNumber(j.RunID, j.trial.ID), j.trial, j.broker.URL)
+	w, err := worker.NewLocal(share, worker.Credentials(login), j.Place, sink)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = w.Close() }() // only waits
+	monitoring := j.startMonitor(ctx)
+	defer monitoring.stop()
+
+	if err := w.Prepare(ctx); err != nil {
+		return err
+	}
+	j.record.Checks.SubscribersReady = true
+	if err := sleep(ctx, j.trial.Params.Phases.Settle); err != nil {
+		return err
+	}
+	start := clock.Now() + int64(lead)
+	j.begin(start + int64(j.trial.Params.Phases.WarmUp))
+	monitoring.begin(j.measure)
+	stopFaults := j.startFaults(ctx)
+	result, err := w.Measure(ctx, start)
+	err = errors.Join(err, stopFaults())
+	monitoring.stop()
+	j.settle(result)
+	return err
+}
+
+// lead is how long before its start the schedule is given to the worker.
+const lead = 5 * time.Millisecond
+
+// runNumber is the run id in the stamps of a trial: no other trial of any run is likely to have it.
+func runNumber(runID string, trial int) uint32 {
+	h := fnv.New32a()
+	_, _ = fmt.Fprintf(h, "%s/%d", runID, trial) // never fails
+	return h.Sum32()
+}
+
+func sleep(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// sampler writes a worker's samples to the run folder.
+type sampler struct{ *run.SampleProducer }
+
+func (s sampler) Record(e *engine.Sample) {
+	s.SampleProducer.Record(&run.Sample{
+		Kind: run.SampleKind(e.Kind), Stream: e.Stream, Sub: e.Client, Seq: e.Seq,
+		Due: e.Due, Sent: e.Sent, Received: e.Received, Kernel: e.Kernel,
+	})
+}

@@ -1,0 +1,54 @@
+package trial
+
+import (
+	"context"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/mqlab/mqlab/internal/clock"
+	"github.com/mqlab/mqlab/internal/monitor"
+)
+
+// monitorEach is how often resources are sampled.
+const monitorEach = time.Second
+
+// watching samples the broker, the generator and the host over the measure window.
+type watching struct {
+	job    *job
+	ctx    context.Context
+	cancel context.CancelFunc
+	done   sync.WaitGroup
+}
+
+func (j *job) startMonitor(ctx context.Context) *watching {
+	w := &watching{job: j}
+	w.ctx, w.cancel = context.WithCancel(ctx)
+	return w
+}
+
+// begin samples from the monotonic time measure on, for as long as the measure window is planned to be: the first and the last
+// sample stand at its two ends.
+func (w *watching) begin(measure int64) {
+	m := monitor.New(
+		monitor.Target{Role: monitor.Broker, PIDs: w.job.broker.PIDs},
+		monitor.Target{Role: monitor.Generator, PIDs: []int{os.Getpid()}, Alone: true},
+	)
+	w.done.Go(func() {
+		if sleep(w.ctx, time.Duration(measure-clock.Now())) != nil {
+			return
+		}
+		end := measure + int64(w.job.trial.Params.Phases.Measure)
+		ctx, cancel := context.WithTimeout(w.ctx, time.Duration(end-clock.Now()))
+		defer cancel()
+		m.Run(ctx, monitorEach, func(s monitor.Sample) {
+			_ = w.job.out.Monitor(s) // the writer keeps its first error for Finish
+		})
+	})
+}
+
+// stop ends sampling; it may be called more than once.
+func (w *watching) stop() {
+	w.cancel()
+	w.done.Wait()
+}
