@@ -1,0 +1,8 @@
+//go:build !linux
+
+package clock
+
+import "time"
+
+// SleepUntil returns at the monotonic time at, as exactly as the runtime's timers allow.
+func SleepUntil(at int64) { time.Sleep(time.Duration(at - Now())) }
