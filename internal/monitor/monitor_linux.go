@@ -10,20 +10,23 @@ import (
 	"github.com/mqlab/mqlab/internal/guard/proctree"
 )
 
-// pssShare bounds the cost of reading PSS, for which the kernel walks the page tables: a reading that took d is not
-// followed by another before pssShare × d has passed. It shows for processes of many gigabytes only.
-const pssShare = 200
+// rest bounds the cost of what can be costly: something that took d is not done again before rest × d has passed. It
+// shows on hosts with many hundreds of processes, where the search for new members of a tree is left out of some
+// samples, and for processes of many gigabytes, whose page tables the kernel walks to tell their PSS.
+const rest = 200
 
 // Monitor samples what it was made for.
 type Monitor struct {
-	fs      procfs.FS
-	err     error // there is no /proc
-	targets []*watched
+	fs         procfs.FS
+	err        error // there is no /proc
+	targets    []*watched
+	nextSearch int64
 }
 
 // watched is a target and what is remembered of it.
 type watched struct {
 	Target
+	tree               []owner // its processes, as last searched for
 	processes, threads sum
 	nextPSS            int64
 }
@@ -37,7 +40,11 @@ func New(targets ...Target) *Monitor {
 func newMonitor(fs procfs.FS, err error, targets []Target) *Monitor {
 	m := &Monitor{fs: fs, err: err}
 	for _, t := range targets {
-		m.targets = append(m.targets, &watched{Target: t})
+		w := &watched{Target: t}
+		for _, pid := range t.PIDs {
+			w.tree = append(w.tree, owner{pid: pid})
+		}
+		m.targets = append(m.targets, w)
 	}
 	return m
 }
@@ -49,18 +56,35 @@ func (m *Monitor) sample(report func(Sample)) {
 	if s, ok := m.host(); ok {
 		report(s)
 	}
-	var all []procfs.ProcStat
-	if slices.ContainsFunc(m.targets, func(t *watched) bool { return !t.Alone }) {
-		var err error
-		if all, err = proctree.List(m.fs); err != nil {
-			return
-		}
-	}
+	m.search()
 	for _, t := range m.targets {
-		if s, ok := t.sample(m.fs, all); ok {
+		if s, ok := t.sample(m.fs); ok {
 			report(s)
 		}
 	}
+}
+
+// search looks for new members of the trees.
+func (m *Monitor) search() {
+	began := clock.Now()
+	if began < m.nextSearch || !slices.ContainsFunc(m.targets, func(t *watched) bool { return !t.Alone }) {
+		return
+	}
+	all, err := proctree.List(m.fs)
+	if err != nil {
+		return
+	}
+	for _, t := range m.targets {
+		if t.Alone {
+			continue
+		}
+		t.tree = t.tree[:0]
+		for _, p := range proctree.Tree(all, t.PIDs...) {
+			t.tree = append(t.tree, owner{pid: p.PID, started: p.Starttime})
+		}
+	}
+	ended := clock.Now()
+	m.nextSearch = ended + rest*(ended-began)
 }
 
 // host reads how busy the machine is; false if it does not tell.
@@ -84,11 +108,11 @@ func (m *Monitor) host() (Sample, bool) {
 	return s, true
 }
 
-// sample reads the tree, of which all holds the candidates; false if none of it is left or it could not be read.
-func (t *watched) sample(fs procfs.FS, all []procfs.ProcStat) (Sample, bool) {
+// sample reads the tree; false if none of it is left or it could not be read.
+func (t *watched) sample(fs procfs.FS) (Sample, bool) {
 	s := Sample{T: clock.Now(), Role: t.Role}
-	tree := t.alive(fs, all)
-	if len(tree) == 0 {
+	tree, err := t.alive(fs)
+	if err != nil || len(tree) == 0 {
 		return s, false
 	}
 	processes, threads := make(map[owner]counters), make(map[owner]counters)
@@ -99,13 +123,9 @@ func (t *watched) sample(fs procfs.FS, all []procfs.ProcStat) (Sample, bool) {
 		if err := readThreads(fs, p, threads); err != nil {
 			return s, false
 		}
-		if proc, err := fs.Proc(p.PID); err == nil {
-			if n, err := proc.FileDescriptorsLen(); err == nil {
-				s.FDs += n
-			}
-		}
 	}
 	s.Processes = len(tree)
+	s.FDs = descriptors(fs, tree)
 	s.CPUSeconds = t.processes.update(processes).cpu
 	c := t.threads.update(threads)
 	s.CtxVoluntary, s.CtxInvoluntary, s.RunWaitSeconds = c.voluntary, c.involuntary, c.wait
@@ -118,22 +138,43 @@ func (t *watched) sample(fs procfs.FS, all []procfs.ProcStat) (Sample, bool) {
 	return s, true
 }
 
-// alive picks the processes to be watched.
-func (t *watched) alive(fs procfs.FS, all []procfs.ProcStat) (tree []procfs.ProcStat) {
-	if !t.Alone {
-		tree = proctree.Tree(all, t.PIDs...)
-		return slices.DeleteFunc(tree, func(s procfs.ProcStat) bool { return s.State == "Z" })
-	}
-	for _, pid := range t.PIDs {
-		p, err := fs.Proc(pid)
-		if err != nil {
-			continue
-		}
-		if s, err := p.Stat(); err == nil {
+// alive returns the processes of the tree that have not ended.
+func (t *watched) alive(fs procfs.FS) (tree []procfs.ProcStat, err error) {
+	for _, o := range t.tree {
+		s, err := stat(fs, o.pid)
+		switch {
+		case proctree.Unseen(err):
+		case err != nil:
+			return nil, err
+		case s.State != "Z" && (o.started == 0 || o.started == s.Starttime):
 			tree = append(tree, s)
 		}
 	}
-	return tree
+	return tree, nil
+}
+
+func stat(fs procfs.FS, pid int) (procfs.ProcStat, error) {
+	p, err := fs.Proc(pid)
+	if err != nil {
+		return procfs.ProcStat{}, err
+	}
+	return p.Stat()
+}
+
+// descriptors counts the open files of tree; 0 if it is not known of all.
+func descriptors(fs procfs.FS, tree []procfs.ProcStat) (total int) {
+	for _, s := range tree {
+		p, err := fs.Proc(s.PID)
+		if err != nil {
+			continue // it has ended
+		}
+		n, err := p.FileDescriptorsLen()
+		if err != nil {
+			return 0
+		}
+		total += n
+	}
+	return total
 }
 
 // readThreads adds the counters of p's threads: what /proc/PID/status and schedstat say of them is true for the main
@@ -147,6 +188,13 @@ func readThreads(fs procfs.FS, p procfs.ProcStat, into map[owner]counters) error
 		return err
 	}
 	for _, t := range threads {
+		var c counters
+		// Read first: where status is there after it, a missing schedstat is one that this kernel does not offer.
+		if sched, err := t.Schedstat(); err == nil {
+			c.wait = time.Duration(sched.WaitingNanoseconds).Seconds()
+		} else if !proctree.Unseen(err) {
+			return err
+		}
 		status, err := t.NewStatus()
 		if proctree.Unseen(err) {
 			continue
@@ -154,10 +202,7 @@ func readThreads(fs procfs.FS, p procfs.ProcStat, into map[owner]counters) error
 		if err != nil {
 			return err
 		}
-		c := counters{voluntary: status.VoluntaryCtxtSwitches, involuntary: status.NonVoluntaryCtxtSwitches}
-		if sched, err := t.Schedstat(); err == nil {
-			c.wait = time.Duration(sched.WaitingNanoseconds).Seconds()
-		}
+		c.voluntary, c.involuntary = status.VoluntaryCtxtSwitches, status.NonVoluntaryCtxtSwitches
 		into[owner{pid: p.PID, tid: t.PID, started: p.Starttime}] = c
 	}
 	return nil
@@ -181,6 +226,6 @@ func (t *watched) pss(fs procfs.FS, tree []procfs.ProcStat) (total uint64) {
 		total += m.Pss
 	}
 	ended := clock.Now()
-	t.nextPSS = ended + pssShare*(ended-began)
+	t.nextPSS = ended + rest*(ended-began)
 	return total
 }
