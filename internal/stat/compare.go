@@ -84,14 +84,14 @@ const (
 // needRepetitions returns the smallest number of repetitions of which wantedPower of the attempts, drawn with replacement
 // from a and b, are told apart at level alpha; 0 if mostRepetitions are too few. (Power by resampling a pilot sample: Efron & Tibshirani 1993, §25.4.)
 func needRepetitions(a, b []float64, alpha float64, seed uint64) int {
-	if !usable(a) || !usable(b) {
+	low := min(len(a), len(b)) // known to be too few
+	if !usable(a) || !usable(b) || low >= mostRepetitions {
 		return 0
 	}
 	enough := func(n int) bool { return powerful(a, b, n, alpha, seed) }
-	low := min(len(a), len(b)) // known to be too few
 	high := low + 1
 	for !enough(high) {
-		if high >= mostRepetitions {
+		if high == mostRepetitions {
 			return 0
 		}
 		low, high = high, min(2*high, mostRepetitions)
@@ -114,7 +114,7 @@ func powerful(a, b []float64, n int, alpha float64, seed uint64) bool {
 	for i := range attempts {
 		draw(x, a, rng)
 		draw(y, b, rng)
-		if toldApart(x, y, alpha, rng.Uint64()) {
+		if toldApart(x, y, alpha, roughResamples, rng.Uint64()) {
 			shown++
 		}
 		if shown >= needed {
@@ -133,14 +133,14 @@ func draw(to, from []float64, rng *rand.Rand) {
 	}
 }
 
-// toldApart is the rule of Compare with fewer resamples.
-func toldApart(a, b []float64, alpha float64, seed uint64) bool {
+// toldApart is the rule of Compare without the figures: it makes intervals only where the rank test asks for them.
+func toldApart(a, b []float64, alpha float64, resamples int, seed uint64) bool {
 	if _, p := MannWhitney(a, b); p > alpha {
 		return false
 	}
-	if ratio, ok := RatioCI(a, b, roughResamples, seed); ok {
+	if ratio, ok := RatioCI(a, b, resamples, seed); ok {
 		return ratio.excludes(1)
 	}
-	difference, ok := DifferenceCI(a, b, roughResamples, seed)
+	difference, ok := DifferenceCI(a, b, resamples, seed)
 	return ok && difference.excludes(0)
 }

@@ -25,8 +25,8 @@ type Pair struct {
 // that cannot be told apart into groups; a subject between two others may belong to both groups. Subjects without values, or
 // with some that are not finite, are left out.
 //
-// With five repetitions the rank test can tell apart four subjects at most all at once; NeedRepetitions of the pairs says what more
-// would show.
+// The more pairs, the more repetitions it takes: the smallest P of five repetitions is 2/252, and six pairs, those of four
+// subjects, are the most for which six times that is below Alpha. Six repetitions are enough for seven subjects.
 func Groups(samples [][]float64, seed uint64) Ranking {
 	r := Ranking{Marks: make([]string, len(samples))}
 	for i, s := range samples {
