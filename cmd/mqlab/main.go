@@ -125,7 +125,7 @@ func newRoot() *cobra.Command {
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return usageError("%w; see %s --help", err, cmd.CommandPath())
 	})
-	root.AddCommand(newRun(), newPlan(), newList(), newReport(), newSelftest(), newVersion())
+	root.AddCommand(newRun(), newPlan(), newList(), newReport(), newVersion())
 	for _, c := range root.Commands() {
 		c.Args = usage(c.Args)
 	}

@@ -5,7 +5,6 @@ import (
 	"os"
 	"runtime"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/mqlab/mqlab/internal/monitor"
@@ -21,12 +20,7 @@ func (j *job) describeBroker() {
 	for _, s := range j.broker.Config {
 		b.Config = append(b.Config, run.Setting{Key: s.Key, Value: s.Value, Source: s.Source})
 	}
-	for key, v := range j.broker.Limits {
-		if b.Limits == nil {
-			b.Limits = map[string]string{}
-		}
-		b.Limits[key] = strconv.FormatInt(v, 10)
-	}
+	b.Limits = j.broker.Limits
 	if s := &j.trial.Subject; s.Encrypted() {
 		j.record.Client.TLS = &run.TLS{Verified: !s.TLS.SkipVerify}
 	}

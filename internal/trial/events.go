@@ -26,7 +26,9 @@ func (j *job) begin(measure int64) {
 func (j *job) connectionEvent(e engine.Event) { j.add(e) }
 
 // note adds an event of the lab itself, now.
-func (j *job) note(kind, text string) { j.add(engine.Event{At: clock.Now(), Kind: kind, ID: -1, Text: text}) }
+func (j *job) note(kind, text string) {
+	j.add(engine.Event{At: clock.Now(), Kind: kind, ID: -1, Text: text})
+}
 
 // maxEvents bounds the timeline of one trial.
 const maxEvents = 10_000

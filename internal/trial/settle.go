@@ -2,9 +2,7 @@ package trial
 
 import (
 	"fmt"
-	"time"
 
-	"github.com/mqlab/mqlab/internal/clock"
 	"github.com/mqlab/mqlab/internal/engine"
 	"github.com/mqlab/mqlab/internal/ledger"
 	"github.com/mqlab/mqlab/internal/run"
@@ -85,4 +83,3 @@ func connections(c engine.Connections) run.Connections {
 	sortFailures(out.Failures)
 	return out
 }
-

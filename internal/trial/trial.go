@@ -55,7 +55,7 @@ type job struct {
 	worker  worker.Worker
 
 	mu      sync.Mutex
-	measure int64 // monotonic start of the measure window, 0 = not known yet
+	measure int64          // monotonic start of the measure window, 0 = not known yet
 	events  []engine.Event // before measure was known
 	written int            // events in the run folder
 	totals  map[string]*ledger.Counts
