@@ -10,10 +10,9 @@ import (
 func readyClient(tb testing.TB, cfg *Config) *Client {
 	tb.Helper()
 	c, s := NewClient(cfg), NewServer(&ServerConfig{})
-	toServer, toClient := c.Open(0, nil), s.Open(0, nil)
-	for c.phase != ready {
-		toServer = feedAll(tb, c, toClient)
-		toClient = feedAll(tb, s, toServer)
+	c.Open(0, nil)
+	for toClient := s.Open(0, nil); c.phase != ready; {
+		toClient = feedAll(tb, s, feedAll(tb, c, toClient))
 	}
 	return c
 }

@@ -9,13 +9,12 @@ import (
 
 // Config is what all clients of a group share. It is only read.
 type Config struct {
-	Name      string        // what NewClient calls each client; the server shows it in its monitoring
-	User      string        // user and password, or a token, if the server asks for them
-	Password  string        //
-	Token     string        //
-	TLS       bool          // the connection is encrypted already, so that a server that requires TLS is content
-	KeepAlive time.Duration // between two PINGs; 0 = none
-	Headers   []byte        // sent with every message as HPUB; made by EncodeHeaders; empty = PUB
+	Name           string        // what NewClient calls each client; the server shows it in its monitoring
+	User, Password string        // if the server asks for them
+	Token          string        // instead of user and password
+	TLS            bool          // the connection is encrypted already, so that a server that requires TLS is content
+	KeepAlive      time.Duration // between two PINGs; 0 = none
+	Headers        []byte        // sent with every message as HPUB; made by EncodeHeaders; empty = PUB
 }
 
 // Header is one line of a message's header block.

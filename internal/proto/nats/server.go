@@ -40,8 +40,8 @@ type peerSub struct {
 	max       uint64 // messages after which it ends; 0 = none
 }
 
-// Server is a broker's side of one connection. It knows what its peer subscribed to and who else is connected does not
-// concern it: routing is the caller's.
+// Server is a broker's side of one connection. It knows the subscriptions of its peer and of nobody else: routing is the
+// caller's.
 //
 // When Feed fails, the bytes it appended hold the -ERR that tells the peer why.
 type Server struct {

@@ -151,24 +151,33 @@ func TestNATSQueueGroup(t *testing.T) {
 			}
 			shared = append(shared, got...)
 		}
-		if err := library.Flush(); err != nil {
-			t.Fatal(err)
-		}
-		waiting, _, err := foreign.Pending()
-		if err != nil || waiting == 0 {
-			t.Errorf("nats.go has %d messages, %v", waiting, err)
-		}
-		for range waiting {
-			m, err := foreign.NextMsg(patience)
-			if err != nil {
-				t.Fatal(err)
-			}
-			shared = append(shared, fmt.Sprintf("5 work %s", m.Data))
+		for _, payload := range waiting(t, library, foreign) {
+			shared = append(shared, "5 work "+payload)
 		}
 		if slices.Sort(shared); !slices.Equal(shared, want) {
 			t.Errorf("%d messages were shared out as %d", messages, len(shared))
 		}
 	})
+}
+
+// waiting returns what the server has delivered to a subscription of nats.go so far.
+func waiting(t *testing.T, library *natsgo.Conn, sub *natsgo.Subscription) (payloads []string) {
+	t.Helper()
+	if err := library.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	n, _, err := sub.Pending()
+	if err != nil || n == 0 {
+		t.Errorf("nats.go has %d messages, %v", n, err)
+	}
+	for range n {
+		m, err := sub.NextMsg(patience)
+		if err != nil {
+			t.Fatal(err)
+		}
+		payloads = append(payloads, string(m.Data))
+	}
+	return payloads
 }
 
 // TestNATSWildcards: the server delivers exactly where Match says so.
