@@ -122,7 +122,7 @@ func TestCoverage(t *testing.T) {
 	}{{5, 0.91, 0.97}, {15, 0.92, 0.98}, {31, 0.92, 0.98}} {
 		rng := rand.New(rand.NewPCG(5, uint64(tt.n)))
 		held := 0
-		const runs = 1500
+		const runs = 600
 		for i := range runs {
 			values := make([]float64, tt.n)
 			for j := range values {

@@ -36,6 +36,11 @@ func Groups(samples [][]float64, seed uint64) Ranking {
 	}
 	slices.SortStableFunc(r.Order, func(i, j int) int { return cmp.Compare(Median(samples[i]), Median(samples[j])) })
 	r.Pairs = comparePairs(samples, r.Order, seed)
+	for i := range r.Pairs {
+		if p := &r.Pairs[i]; p.Verdict == NotShown {
+			p.NeedRepetitions = needRepetitions(samples[p.A], samples[p.B], Alpha/float64(len(r.Pairs)), seed+uint64(i))
+		}
+	}
 	different := make(map[[2]int]bool)
 	for _, p := range r.Pairs {
 		different[[2]int{p.A, p.B}] = p.Verdict == Different
@@ -49,6 +54,7 @@ func Groups(samples [][]float64, seed uint64) Ranking {
 	return r
 }
 
+// comparePairs fills in everything but NeedRepetitions.
 func comparePairs(samples [][]float64, order []int, seed uint64) []Pair {
 	var pairs []Pair
 	var ps []float64
@@ -60,12 +66,8 @@ func comparePairs(samples [][]float64, order []int, seed uint64) []Pair {
 		}
 	}
 	for i, p := range Holm(ps) {
-		pair := &pairs[i]
-		pair.AdjustedP = p
-		pair.decide(p)
-		if pair.Verdict == NotShown {
-			pair.NeedRepetitions = needRepetitions(samples[pair.A], samples[pair.B], Alpha/float64(len(pairs)), seed+uint64(i))
-		}
+		pairs[i].AdjustedP = p
+		pairs[i].decide(p)
 	}
 	return pairs
 }
