@@ -1,0 +1,38 @@
+GO       ?= go
+BIN      := bin/mqlab
+FUZZTIME ?= 10s
+export CGO_ENABLED ?= 0
+
+.PHONY: build demo test race lint bench fuzz brokers clean
+
+build: ## build the one static binary
+	$(GO) build -trimpath -o $(BIN) ./cmd/mqlab
+
+demo: build ## compare the embedded brokers and whatever is installed; under two minutes
+	$(BIN) run
+
+test: brokers ## install what the tests need, then test
+	$(GO) test ./...
+
+race: brokers ## the tests again under the race detector (needs a C compiler)
+	CGO_ENABLED=1 $(GO) test -race $(RACEFLAGS) ./...
+
+lint: ## what must be clean before a commit
+	$(GO) vet ./...
+	$(GO) tool staticcheck ./...
+	@test -z "$$($(GO) tool gofumpt -l .)" || { echo "gofumpt: not formatted:"; $(GO) tool gofumpt -l .; exit 1; }
+	$(GO) mod tidy -diff
+	GOOS=darwin $(GO) vet ./...
+	GOOS=windows $(GO) vet ./...
+
+bench: build ## paired ratios against other clients and plain C; takes minutes, wants an idle machine
+	$(GO) run ./bench
+
+fuzz: ## every fuzz target for FUZZTIME
+	scripts/fuzz $(FUZZTIME)
+
+brokers:
+	scripts/install-test-brokers
+
+clean:
+	rm -rf bin
