@@ -29,6 +29,7 @@ type client struct {
 	at      int64  // deadline in timers
 	dialled int64  // when the present attempt began
 	id      int
+	number  uint32
 	slot    int32 // place in timers, -1 = none
 	retries int32
 	state   state
@@ -38,6 +39,7 @@ type client struct {
 
 // ClientSpec describes one connection.
 type ClientSpec struct {
+	Number    uint32 // of this publisher or subscriber in the whole trial; samples carry it
 	Session   proto.Client
 	Publish   *PublishSpec
 	Subscribe *SubscribeSpec
@@ -57,7 +59,7 @@ type subscriber struct {
 
 // Add registers a connection and returns its id, counted from 0. The Wire has yet to dial it.
 func (c *Core) Add(s ClientSpec) int {
-	cl := &client{session: s.Session, id: len(c.clients), slot: -1, tick: math.MaxInt64, at: math.MaxInt64}
+	cl := &client{session: s.Session, id: len(c.clients), number: s.Number, slot: -1, tick: math.MaxInt64, at: math.MaxInt64}
 	if s.Publish != nil {
 		cl.pub = newPublisher(s.Publish)
 	}

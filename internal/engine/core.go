@@ -141,7 +141,8 @@ type Event struct {
 // Sample is one fact about one message, see package run for its file form.
 type Sample struct {
 	Kind                        SampleKind
-	Stream, Client              uint32
+	Stream                      uint32
+	Client                      uint32 // number of the publisher or subscriber
 	Seq                         uint64
 	Due, Sent, Received, Kernel int64
 }

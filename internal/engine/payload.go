@@ -34,10 +34,14 @@ func (p *Payload) stamped(s *stamp.Stamp) []byte {
 	return p.template
 }
 
-// intact tells whether the part behind the stamp is what was sent.
-func (p *Payload) intact(got []byte, seq uint64) bool {
-	if len(got) != len(p.template) {
+// intact tells whether got, which carries s, is what was sent. The check sum of a JSON stamp is over its numbers, not its bytes,
+// so those are compared, too.
+func (p *Payload) intact(got []byte, s *stamp.Stamp) bool {
+	switch {
+	case len(got) != len(p.template):
+		return false
+	case p.json && !bytes.Equal(got[:p.header], p.stamped(s)[:p.header]):
 		return false
 	}
-	return seq%p.every != 0 || bytes.Equal(got[p.header:], p.template[p.header:])
+	return s.Seq%p.every != 0 || bytes.Equal(got[p.header:], p.template[p.header:])
 }

@@ -200,7 +200,7 @@ func (c *Core) encode(cl *client, due, now int64, out []byte) ([]byte, error) {
 		p.first = p.seq + 1
 	}
 	if c.Sample != nil {
-		c.Sample(&Sample{Kind: SampleSent, Stream: p.Stream, Client: uint32(cl.id), Seq: p.seq, Due: due, Sent: now})
+		c.Sample(&Sample{Kind: SampleSent, Stream: p.Stream, Client: cl.number, Seq: p.seq, Due: due, Sent: now})
 	}
 	p.seq++
 	return next, nil
@@ -228,7 +228,7 @@ func (c *Core) acked(cl *client, now int64) {
 		c.pubs.record(ledger.Ack, now-f.sent)
 	}
 	if c.Sample != nil {
-		c.Sample(&Sample{Kind: SampleAcked, Stream: cl.pub.Stream, Client: uint32(cl.id), Seq: f.seq, Due: f.due, Sent: f.sent, Received: now})
+		c.Sample(&Sample{Kind: SampleAcked, Stream: cl.pub.Stream, Client: cl.number, Seq: f.seq, Due: f.due, Sent: f.sent, Received: now})
 	}
 }
 

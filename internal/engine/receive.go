@@ -30,7 +30,7 @@ func (c *Core) deliver(cl *client, now, kernel int64) {
 		c.sample(cl, SampleForeign, now, kernel)
 		return
 	}
-	if !c.Payload.intact(c.ev.Payload, s.Seq) {
+	if !c.Payload.intact(c.ev.Payload, s) {
 		c.corrupt(cl, now, kernel)
 		return
 	}
@@ -97,6 +97,6 @@ func (c *Core) sample(cl *client, kind SampleKind, now, kernel int64) {
 	}
 	s := &c.st
 	c.Sample(&Sample{
-		Kind: kind, Stream: s.Stream, Client: uint32(cl.id), Seq: s.Seq, Due: s.Due, Sent: s.Sent, Received: now, Kernel: kernel,
+		Kind: kind, Stream: s.Stream, Client: cl.number, Seq: s.Seq, Due: s.Due, Sent: s.Sent, Received: now, Kernel: kernel,
 	})
 }

@@ -19,7 +19,7 @@ const (
 	stallMeasure = 10 * time.Second
 	stallAt      = 4 * time.Second
 	stallFor     = 2 * time.Second
-	stallLatency = 5 * time.Microsecond // short, so that a window of one drains the backlog of 200 within 2 ms
+	stallLatency = 5 * time.Microsecond  // short, so that a window of one drains the backlog of 200 within 2 ms
 	charged      = 50 * time.Millisecond // a response above this is the stall's doing
 )
 

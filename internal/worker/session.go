@@ -86,7 +86,7 @@ func (s *sessions) publisher(n int) engine.ClientSpec {
 	if !spec.Closed {
 		spec.Pacer = engine.NewPacer(schedule(p), n, t.Seed)
 	}
-	return engine.ClientSpec{Session: s.pub(s.clientID("pub", n)), Publish: spec}
+	return engine.ClientSpec{Number: uint32(n), Session: s.pub(s.clientID("pub", n)), Publish: spec}
 }
 
 // subscriber describes subscribing connection n. trackers is shared between the members of a shared subscription.
@@ -107,7 +107,7 @@ func (s *sessions) subscriber(n int, trackers []ledger.Tracker) engine.ClientSpe
 		}
 		spec.Subscriptions = append(spec.Subscriptions, sub)
 	}
-	return engine.ClientSpec{Session: s.sub(s.clientID("sub", n)), Subscribe: spec}
+	return engine.ClientSpec{Number: uint32(n), Session: s.sub(s.clientID("sub", n)), Subscribe: spec}
 }
 
 func schedule(p *plan.Params) engine.Schedule {
