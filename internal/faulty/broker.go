@@ -48,6 +48,7 @@ type Broker struct {
 	ordinal uint64 // of the next counted delivery
 
 	truth Truth
+	sent  uint64 // messages of any kind
 	ev    proto.Event
 	out   []byte
 }

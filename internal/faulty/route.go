@@ -228,6 +228,7 @@ func (b *Broker) publish(d *delivery, batch []byte) []byte {
 		b.drop(d)
 		return batch
 	}
+	b.sent++
 	if d.counted {
 		d.lane.account.forwarded(d)
 	}

@@ -111,9 +111,12 @@ func (b *Broker) Truth() Truth {
 }
 
 // Idle tells that nothing is on its way through the broker.
-func (b *Broker) Idle() bool {
-	if len(b.waiting) > 0 || len(b.held) > 0 {
+func (b *Broker) Idle(now int64) bool {
+	if _, stalled := b.stalled(now); stalled || len(b.waiting) > 0 || len(b.held) > 0 {
 		return false
 	}
 	return !slices.ContainsFunc(b.order, func(c *conn) bool { return len(c.queue) > 0 || len(c.kept) > 0 })
 }
+
+// Sent is how many messages of any kind, counted or not, were sent to subscribers.
+func (b *Broker) Sent() uint64 { return b.sent }
