@@ -16,6 +16,7 @@ import (
 	"github.com/mqlab/mqlab/internal/engine"
 	"github.com/mqlab/mqlab/internal/netns"
 	"github.com/mqlab/mqlab/internal/plan"
+	"github.com/mqlab/mqlab/internal/proto/nats"
 )
 
 // dialer makes connections to one broker. It implements engine.Dialer.
@@ -26,6 +27,8 @@ type dialer struct {
 	tls     *tls.Config // nil = plain TCP
 	timeout time.Duration
 	noDelay bool
+	// greeting reads what the server says in the clear before the TLS handshake; nil = nothing.
+	greeting func(net.Conn) ([]byte, error)
 }
 
 // Dial implements engine.Dialer.
@@ -58,19 +61,61 @@ func (d *dialer) connect(ctx context.Context, start int64) (engine.Dialled, erro
 	if d.tls == nil {
 		return got, nil
 	}
-	secure := tls.Client(conn, d.tls)
-	if err := secure.HandshakeContext(ctx); err != nil {
-		return engine.Dialled{}, errors.Join(d.explainTLS(err), ignoreClosed(conn.Close()))
+	secure, err := d.handshake(ctx, conn)
+	if err != nil {
+		_ = conn.Close() // the handshake's error says more
+		return engine.Dialled{}, d.explainTLS(err)
 	}
 	got.Conn, got.TLS = secure, time.Duration(clock.Now()-established)
 	return got, nil
 }
 
-func ignoreClosed(err error) error {
-	if errors.Is(err, net.ErrClosed) {
-		return nil
+func (d *dialer) handshake(ctx context.Context, conn net.Conn) (net.Conn, error) {
+	var said []byte
+	if d.greeting != nil {
+		until, _ := ctx.Deadline()
+		err := conn.SetDeadline(until)
+		if err == nil {
+			said, err = d.greeting(conn)
+		}
+		if err = errors.Join(err, conn.SetDeadline(time.Time{})); err != nil {
+			return nil, err
+		}
 	}
-	return err
+	secure := tls.Client(conn, d.tls)
+	return &greeted{secure, said}, secure.HandshakeContext(ctx)
+}
+
+// greeted is a connection whose first bytes have been read already.
+type greeted struct {
+	net.Conn
+	said []byte
+}
+
+func (g *greeted) Read(b []byte) (int, error) {
+	if len(g.said) == 0 {
+		return g.Conn.Read(b)
+	}
+	n := copy(b, g.said)
+	g.said = g.said[n:]
+	return n, nil
+}
+
+// natsGreeting reads INFO, which NATS servers send before TLS.
+func natsGreeting(conn net.Conn) ([]byte, error) {
+	var said []byte
+	buf := make([]byte, 4<<10)
+	for {
+		n, err := conn.Read(buf)
+		if err != nil {
+			return nil, err
+		}
+		said = append(said, buf[:n]...)
+		end, _, err := nats.Greeting(said)
+		if err != nil || end > 0 {
+			return said, err
+		}
+	}
 }
 
 // connectError words why a connection could not be made. Trying again helps only where the cause was passing.

@@ -76,6 +76,9 @@ func NewLocal(share Share, cred Credentials, where netns.Place, sink Sink) (*Loc
 		if w.dial.tls, err = tlsConfig(share.Trial.Subject.TLS, end.host); err != nil {
 			return nil, err
 		}
+		if share.Trial.Subject.Protocol == plan.NATS {
+			w.dial.greeting = natsGreeting
+		}
 	}
 	makers, err := newSessions(&w.share, cred, end.secure)
 	if err != nil {
