@@ -1,7 +1,6 @@
 package worker
 
 import (
-	"bytes"
 	"fmt"
 	"os"
 
@@ -24,14 +23,14 @@ func template(p *plan.Params) ([]byte, error) {
 			return nil, fmt.Errorf("load.payload.file: %w", err)
 		}
 	}
+	if len(content) == 0 {
+		return filled(p), nil
+	}
 	head := make([]byte, stamp.Size)
 	if p.PayloadForm == plan.PayloadJSON {
 		head = make([]byte, stamp.JSONSize)
 		stamp.PutJSON(head, &stamp.Stamp{})
 		head = head[:stamp.JSONSize-1] // the closing brace comes last
-	}
-	if len(content) == 0 {
-		return filled(p, head), nil
 	}
 	tail, err := plan.Tail(p.PayloadForm, content)
 	if err != nil {
@@ -40,22 +39,15 @@ func template(p *plan.Params) ([]byte, error) {
 	return append(head, tail...), nil
 }
 
-// filled completes head to the size asked for: with filler, in JSON form as a member of its own or, where that does not fit, as
-// white space.
-func filled(p *plan.Params, head []byte) []byte {
+// filled returns a payload of the size asked for, filler behind its stamp.
+func filled(p *plan.Params) []byte {
 	b := make([]byte, p.PayloadBytes)
-	stamp.Fill(b)
-	copy(b, head)
-	if p.PayloadForm != plan.PayloadJSON {
+	if p.PayloadForm == plan.PayloadJSON {
+		stamp.PutJSON(b, &stamp.Stamp{})
+		stamp.FillJSON(b)
 		return b
 	}
-	const open, end = `,"fill":"`, `"}`
-	tail := b[len(head):]
-	if len(tail) < len(open)+len(end) {
-		return append(append(head, bytes.Repeat([]byte{' '}, len(tail)-1)...), '}')
-	}
-	copy(tail, open)
-	copy(tail[len(tail)-len(end):], end)
+	stamp.Fill(b)
 	return b
 }
 
