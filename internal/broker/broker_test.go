@@ -3,12 +3,14 @@ package broker
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -22,14 +24,32 @@ func TestMain(m *testing.M) {
 	if len(os.Args) > 1 {
 		switch os.Args[1] {
 		case guard.Verb:
-			os.Exit(guard.Main(os.Stdin))
+			syscall.Exit(guard.Main(os.Stdin))
+		case "lab":
+			os.Exit(lab())
 		case Verb:
-			os.Exit(Main(os.Args[2:], os.Stdin, os.Stdout))
+			// Not os.Exit: under the race detector it lingers for a second.
+			syscall.Exit(Main(os.Args[2:], os.Stdin, os.Stdout))
 		}
 	}
-	// Under the race detector a Go program lingers for a second when it exits.
-	_ = os.Setenv("GORACE", "atexit_sleep_ms=0")
 	os.Exit(m.Run())
+}
+
+// lab starts every broker that is here and waits to be killed.
+func lab() int {
+	g, err := guard.Start()
+	if err != nil {
+		fmt.Println(err)
+		return 1
+	}
+	for _, s := range []plan.Subject{
+		subject("mosquitto", Process, AsShipped), subject("mochi", Embedded, AsShipped),
+		subject("nats", Process, Tuned), subject("nats", Embedded, Tuned),
+	} {
+		_, _ = Start(context.Background(), s, Options{Guard: g})
+	}
+	fmt.Println("up")
+	select {}
 }
 
 func subject(broker, runtime, variant string) plan.Subject {

@@ -70,6 +70,8 @@ func unreachable(u *url.URL, err error) string {
 	switch {
 	case errors.As(err, &dns) && dns.IsNotFound:
 		return "unknown host " + u.Hostname()
+	case errors.As(err, &dns):
+		return fmt.Sprintf("host %s could not be looked up: %s", u.Hostname(), dns.Err)
 	case errors.Is(err, syscall.ECONNREFUSED):
 		return u.Host + " refused the connection: nothing listens there"
 	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &timeout) && timeout.Timeout():

@@ -68,7 +68,9 @@ type anybody struct{ mochi.HookBase }
 
 func (*anybody) ID() string { return "anybody" }
 
-func (*anybody) Provides(b byte) bool { return b == mochi.OnConnectAuthenticate || b == mochi.OnACLCheck }
+func (*anybody) Provides(b byte) bool {
+	return b == mochi.OnConnectAuthenticate || b == mochi.OnACLCheck
+}
 
 func (*anybody) OnConnectAuthenticate(*mochi.Client, packets.Packet) bool { return true }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"math"
 	"net"
 	"net/http"
 	"regexp"
@@ -133,7 +134,10 @@ func reportVarz(v *server.Varz) *report {
 // serveNATS runs the embedded server. Beside the process it differs in that it has no monitoring listener and no log.
 func serveNATS(c *childConfig) (*report, func(), error) {
 	o := &server.Options{Host: loopback, Port: server.RANDOM_PORT, NoLog: true, NoSigs: true}
-	if c.MaxMessageBytes > server.MAX_PAYLOAD_SIZE {
+	switch {
+	case c.MaxMessageBytes > math.MaxInt32:
+		return nil, nil, fmt.Errorf("a payload of %d bytes is more than nats-server can be configured for", c.MaxMessageBytes)
+	case c.MaxMessageBytes > server.MAX_PAYLOAD_SIZE:
 		o.MaxPayload = int32(c.MaxMessageBytes)
 	}
 	if c.Variant == Tuned {

@@ -1,10 +1,13 @@
 package broker
 
 import (
+	"bufio"
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -119,7 +122,7 @@ func TestFailuresBeforeReady(t *testing.T) {
 	}
 }
 
-// running counts the processes that carry a guard's mark.
+// running counts the processes whose environment holds mark.
 func running(t *testing.T, mark string) (n int) {
 	t.Helper()
 	all, err := procfs.AllProcs()
@@ -128,7 +131,10 @@ func running(t *testing.T, mark string) (n int) {
 	}
 	for _, p := range all {
 		env, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", p.PID))
-		if err == nil && strings.Contains(string(env), mark) && state(t, p.PID) != "Z" {
+		if err != nil || !strings.Contains(string(env), mark) {
+			continue
+		}
+		if s, err := p.Stat(); err == nil && s.State != "Z" {
 			n++
 		}
 	}
@@ -240,5 +246,40 @@ func TestOwnSessionAndTree(t *testing.T) {
 	pids, err := proctree.Members(i.PIDs[0])
 	if err != nil || !slices.Contains(pids, i.PIDs[0]) || slices.Contains(pids, os.Getpid()) {
 		t.Errorf("tree is %v, %v", pids, err)
+	}
+}
+
+func TestKilledLabLeavesNoBroker(t *testing.T) {
+	random := rand.New(rand.NewPCG(3, 4))
+	for n := range 8 {
+		tmp := t.TempDir()
+		cmd := exec.Command(os.Args[0], "lab")
+		cmd.Env = append(os.Environ(), "TMPDIR="+tmp) // by which its processes are recognised
+		out, err := cmd.StdoutPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		moment := time.Duration(random.IntN(300)) * time.Millisecond
+		if n == 0 {
+			_, _ = bufio.NewReader(out).ReadString('\n')
+		} else {
+			<-time.After(moment)
+		}
+		count := running(t, tmp)
+		if n == 0 && count < 2+len(subjects(t))/2 {
+			t.Errorf("only %d processes when all are up", count)
+		}
+		if err := cmd.Process.Kill(); err != nil {
+			t.Fatal(err)
+		}
+		_ = cmd.Wait()
+		until(t, "everything is gone", func() bool {
+			left, _ := filepath.Glob(filepath.Join(tmp, "mqlab-*"))
+			return running(t, tmp) == 0 && len(left) == 0
+		})
+		t.Logf("killed at %v with %d processes", moment, count)
 	}
 }

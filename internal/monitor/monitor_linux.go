@@ -1,6 +1,8 @@
 package monitor
 
 import (
+	"errors"
+	"os"
 	"slices"
 	"time"
 
@@ -169,10 +171,12 @@ func descriptors(fs procfs.FS, tree []procfs.ProcStat) (total int) {
 			continue // it has ended
 		}
 		n, err := p.FileDescriptorsLen()
-		if err != nil {
+		switch {
+		case err == nil:
+			total += n
+		case !errors.Is(err, os.ErrNotExist):
 			return 0
 		}
-		total += n
 	}
 	return total
 }
