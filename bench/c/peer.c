@@ -1,0 +1,202 @@
+// peer is the other end of a generator: a broker that only swallows, or that only sends, at little cost.
+//
+//   peer drain mqtt              accepts, confirms subscriptions, answers pings, swallows what is published
+//   peer drain nats              the same for NATS
+//   peer blast RUN BYTES         an MQTT broker that sends stamped messages of BYTES (payload) to whoever subscribes
+//
+// It prints the port it listens on (loopback), and ends when its standard input does.
+#define _GNU_SOURCE
+#include "stamp.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+enum { READ_SIZE = 1 << 20, BLOCK_SIZE = 256 << 10 };
+
+enum state { GREETING, IDLE, PUBLISHING };
+
+struct conn {
+	int fd;
+	enum state state;
+	int version;
+	char *block; // what is being sent to a subscriber
+	size_t sent;
+	uint64_t seq;
+};
+
+static int epoll, blasting, speaks_nats;
+static uint32_t run;
+static size_t payload_size, message_size, block_size;
+
+static void die(const char *what) {
+	perror(what);
+	exit(1);
+}
+
+static void say(struct conn *c, const void *b, size_t n) {
+	if (send(c->fd, b, n, MSG_NOSIGNAL) != (ssize_t)n) perror("answer");
+}
+
+static void end(struct conn *c) {
+	close(c->fd);
+	free(c->block);
+	free(c);
+}
+
+// template fills the block with PUBLISH packets whose stamps are yet to be written.
+static char *template(const char *topic, int version) {
+	char *b = malloc(BLOCK_SIZE);
+	size_t topic_size = strlen(topic), remaining = 2 + topic_size + (version == 5) + payload_size;
+	block_size = 0;
+	do {
+		char *m = b + block_size;
+		size_t n = 0, rest = remaining;
+		m[n++] = 0x30;
+		do m[n++] = (rest & 127) | (rest > 127 ? 128 : 0);
+		while (rest >>= 7);
+		m[n++] = 0, m[n++] = topic_size;
+		memcpy(m + n, topic, topic_size), n += topic_size;
+		if (version == 5) m[n++] = 0;
+		memset(m + n, 'x', payload_size);
+		message_size = n + payload_size;
+		block_size += message_size;
+	} while (block_size + message_size <= BLOCK_SIZE);
+	return b;
+}
+
+// renew stamps all messages of the block.
+static void renew(struct conn *c) {
+	int64_t now = now_ns();
+	for (size_t at = message_size - payload_size; at < block_size; at += message_size) {
+		stamp_put(c->block + at, run, c->seq++, now, now);
+	}
+	c->sent = 0;
+}
+
+static void blast(struct conn *c) {
+	if (c->sent == block_size) renew(c);
+	ssize_t n = send(c->fd, c->block + c->sent, block_size - c->sent, MSG_NOSIGNAL);
+	if (n > 0) c->sent += n;
+}
+
+static void subscribed(struct conn *c, const uint8_t *b) {
+	uint8_t v3[] = {0x90, 3, b[2], b[3], 0}, v5[] = {0x90, 4, b[2], b[3], 0, 0};
+	if (c->version == 5) say(c, v5, sizeof v5);
+	else say(c, v3, sizeof v3);
+	if (!blasting) return;
+	c->block = template("bench", c->version);
+	renew(c);
+	struct epoll_event e = {.events = EPOLLIN | EPOLLOUT, .data.ptr = c};
+	epoll_ctl(epoll, EPOLL_CTL_MOD, c->fd, &e);
+}
+
+// mqtt answers what a client says before it publishes: one packet at a time, which is how clients say it.
+static void mqtt(struct conn *c, const uint8_t *b, size_t n) {
+	if (c->state == GREETING && n > 8 && b[0] == 0x10) {
+		c->version = b[8];
+		c->state = IDLE;
+		if (c->version == 5) say(c, "\x20\x03\x00\x00\x00", 5);
+		else say(c, "\x20\x02\x00\x00", 4);
+	} else if (b[0] == 0x82 && n > 4) {
+		subscribed(c, b);
+	} else if (b[0] == 0xc0) {
+		say(c, "\xd0\x00", 2);
+	} else {
+		c->state = PUBLISHING;
+	}
+}
+
+static void received(struct conn *c, const uint8_t *b, size_t n) {
+	if (speaks_nats) {
+		if (n >= 6 && !memcmp(b + n - 6, "PING\r\n", 6)) say(c, "PONG\r\n", 6);
+	} else if (c->state != PUBLISHING) {
+		mqtt(c, b, n);
+	}
+}
+
+static void accept_all(int listener) {
+	static const char info[] = "INFO {\"server_id\":\"bench\",\"version\":\"2.10.0\",\"proto\":1,\"headers\":true,"
+		"\"max_payload\":1048576}\r\n";
+	int fd, one = 1;
+	while ((fd = accept4(listener, 0, 0, SOCK_NONBLOCK | SOCK_CLOEXEC)) >= 0) {
+		setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
+		struct conn *c = calloc(1, sizeof *c);
+		c->fd = fd;
+		struct epoll_event e = {.events = EPOLLIN, .data.ptr = c};
+		if (epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &e)) die("epoll_ctl");
+		if (speaks_nats) say(c, info, sizeof info - 1);
+	}
+}
+
+static int listen_loopback(void) {
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	struct sockaddr_in a = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	socklen_t size = sizeof a;
+	if (bind(fd, (void *)&a, size) || listen(fd, 4096) || getsockname(fd, (void *)&a, &size)) die("listen");
+	printf("%d\n", ntohs(a.sin_port));
+	fflush(stdout);
+	return fd;
+}
+
+static void more_files(void) {
+	struct rlimit l;
+	getrlimit(RLIMIT_NOFILE, &l);
+	l.rlim_cur = l.rlim_max;
+	setrlimit(RLIMIT_NOFILE, &l);
+}
+
+static void serve(int listener) {
+	static uint8_t buffer[READ_SIZE];
+	struct epoll_event ready[256];
+	for (;;) {
+		int n = epoll_wait(epoll, ready, 256, -1);
+		if (n < 0 && errno != EINTR) die("epoll_wait");
+		for (int i = 0; i < n; i++) {
+			struct conn *c = ready[i].data.ptr;
+			if (!c) { // standard input: nobody needs us any more
+				exit(0);
+			} else if (c == (void *)&epoll) {
+				accept_all(listener);
+				continue;
+			}
+			if (ready[i].events & ~EPOLLOUT) {
+				ssize_t size = read(c->fd, buffer, sizeof buffer);
+				if (size == 0 || (size < 0 && errno != EAGAIN)) {
+					end(c);
+					continue;
+				}
+				if (size > 0) received(c, buffer, size);
+			}
+			if (c->block && ready[i].events & EPOLLOUT) blast(c);
+		}
+	}
+}
+
+int main(int argc, char **argv) {
+	if (argc == 3 && !strcmp(argv[1], "drain")) {
+		speaks_nats = !strcmp(argv[2], "nats");
+	} else if (argc == 4 && !strcmp(argv[1], "blast")) {
+		blasting = 1;
+		run = strtoul(argv[2], 0, 10);
+		payload_size = strtoul(argv[3], 0, 10);
+		if (payload_size < STAMP_SIZE || payload_size > BLOCK_SIZE / 2) return 2;
+	} else {
+		fprintf(stderr, "usage: peer drain mqtt|nats | peer blast RUN BYTES\n");
+		return 2;
+	}
+	more_files();
+	epoll = epoll_create1(EPOLL_CLOEXEC);
+	int listener = listen_loopback();
+	struct epoll_event input = {.events = EPOLLIN, .data.ptr = 0}, incoming = {.events = EPOLLIN, .data.ptr = &epoll};
+	if (epoll_ctl(epoll, EPOLL_CTL_ADD, 0, &input) || epoll_ctl(epoll, EPOLL_CTL_ADD, listener, &incoming)) die("epoll_ctl");
+	serve(listener);
+}

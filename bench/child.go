@@ -1,0 +1,140 @@
+//go:build linux
+
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"runtime/pprof"
+	"strconv"
+	"time"
+
+	"github.com/prometheus/procfs"
+	"golang.org/x/sys/unix"
+
+	"github.com/mqlab/mqlab/internal/plan"
+)
+
+// childVerb makes this program a generator under test: each runs alone in a process, so that its CPU time and memory are its own.
+const childVerb = "generate"
+
+// figures are what a generator tells of itself; which ones depends on what it does.
+type figures struct {
+	Messages           uint64        `json:"messages,omitempty"`
+	CPU                time.Duration `json:"cpu_ns,omitempty"` // of the process, user and system, while Messages were handled
+	Response           time.Duration `json:"response_p50_ns,omitempty"`
+	Lateness           time.Duration `json:"lateness_p50_ns,omitempty"`
+	BytesPerConnection float64       `json:"bytes_per_connection,omitempty"`
+}
+
+// perCPUSecond is how many messages one second of CPU time buys.
+func (f figures) perCPUSecond() (float64, error) {
+	if f.Messages == 0 || f.CPU <= 0 {
+		return 0, fmt.Errorf("nothing was measured: %+v", f)
+	}
+	return float64(f.Messages) / f.CPU.Seconds(), nil
+}
+
+// child is a generator: it works against the broker at url for a span.
+type child func(url string, span time.Duration) (figures, error)
+
+var children = map[string]child{
+	"lab-mqtt-publish":  labPublish(plan.MQTT311),
+	"lab-mqtt-receive":  labReceive,
+	"lab-nats-publish":  labPublish(plan.NATS),
+	"lab-latency":       labLatency,
+	"lab-lateness":      labLateness,
+	"lab-idle":          labIdle,
+	"paho-mqtt-publish": pahoPublish,
+	"paho-mqtt-receive": pahoReceive,
+	"nats-publish":      natsPublish,
+}
+
+// childMain runs the generator that args name: NAME URL SPAN [CPUPROFILE].
+func childMain(args []string, out io.Writer) int {
+	if err := generate(args, out); err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		return 1
+	}
+	return 0
+}
+
+func generate(args []string, out io.Writer) error {
+	if len(args) < 3 || children[args[0]] == nil {
+		return fmt.Errorf("want NAME URL SPAN, not %q", args)
+	}
+	span, err := strconv.ParseInt(args[2], 10, 64)
+	if err != nil {
+		return err
+	}
+	if len(args) > 3 {
+		f, err := os.Create(args[3])
+		if err != nil {
+			return err
+		}
+		if err := pprof.StartCPUProfile(f); err != nil {
+			return err
+		}
+		defer pprof.StopCPUProfile()
+	}
+	f, err := children[args[0]](args[1], time.Duration(span))
+	if err != nil {
+		return err
+	}
+	return json.NewEncoder(out).Encode(f)
+}
+
+// run runs a generator in a process of its own.
+func (r *rig) run(ctx context.Context, name, url string) (figures, error) {
+	exe, err := os.Executable()
+	if err != nil {
+		return figures{}, err
+	}
+	args := []string{childVerb, name, url, strconv.FormatInt(int64(r.span), 10)}
+	if r.profiles != "" {
+		args = append(args, r.profiles+"/"+name+".pprof")
+	}
+	return ask(ctx, name, exe, args...)
+}
+
+// patience is how much longer than its span a generator may take.
+const patience = 30 * time.Second
+
+// ask runs a program that prints figures.
+func ask(ctx context.Context, name, program string, args ...string) (figures, error) {
+	cmd := exec.CommandContext(ctx, program, args...)
+	cmd.Stderr = os.Stderr
+	out, err := cmd.Output()
+	var f figures
+	if err = errors.Join(err, ctx.Err()); err == nil {
+		err = json.Unmarshal(out, &f)
+	}
+	if err != nil {
+		return f, fmt.Errorf("%s: %w", name, err)
+	}
+	return f, nil
+}
+
+// cpuTime is the user and system time of this process so far.
+func cpuTime() time.Duration {
+	var r unix.Rusage
+	if unix.Getrusage(unix.RUSAGE_SELF, &r) != nil {
+		return 0
+	}
+	return time.Duration(r.Utime.Nano() + r.Stime.Nano())
+}
+
+// anonymousMemory is RssAnon of this process in bytes.
+func anonymousMemory() (int64, error) {
+	self, err := procfs.Self()
+	if err != nil {
+		return 0, err
+	}
+	s, err := self.NewStatus()
+	return int64(s.RssAnon), err
+}

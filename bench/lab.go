@@ -1,0 +1,147 @@
+//go:build linux
+
+package main
+
+import (
+	"cmp"
+	"context"
+	"runtime/debug"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/mqlab/mqlab/internal/clock"
+	"github.com/mqlab/mqlab/internal/hist"
+	"github.com/mqlab/mqlab/internal/ledger"
+	"github.com/mqlab/mqlab/internal/netns"
+	"github.com/mqlab/mqlab/internal/plan"
+	"github.com/mqlab/mqlab/internal/stamp"
+	"github.com/mqlab/mqlab/internal/worker"
+)
+
+// runID marks the messages of the benchmark; the C programs are told it.
+const runID = 77
+
+// topic is where all messages go.
+const topic = "bench"
+
+// labLoad describes what our own generator does, as a scenario would be resolved.
+func labLoad(protocol string, p plan.Params) plan.Trial {
+	p.Pattern, p.PayloadForm, p.Verify = plan.PatternPairs, plan.PayloadBinary, plan.VerifyAll
+	p.PayloadText = strings.Repeat("x", p.PayloadBytes-stamp.Size)
+	p.Pacing = cmp.Or(p.Pacing, plan.PacingConstant)
+	p.Topic = cmp.Or(p.Topic, topic)
+	p.ClientID, p.Engine, p.Loops, p.NoDelay = "{role}{n}", plan.EngineLoop, 1, true
+	p.Quantum = cmp.Or(p.Quantum, plan.QuantumAuto)
+	p.Connect = plan.Connect{Timeout: 10 * time.Second, KeepAlive: 10 * time.Minute, CleanStart: true}
+	return plan.Trial{ID: 1, Repetition: 1, Seed: 1, Subject: plan.Subject{Name: "bench", Protocol: protocol, Runtime: "external"}, Params: p}
+}
+
+// tally adds up the windows of the measure phase.
+type tally struct {
+	mu               sync.Mutex
+	sent, received   uint64
+	response, lately hist.Hist
+}
+
+func (t *tally) window(w *ledger.Window) {
+	if w.Phase != "measure" {
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.sent += w.InWindow.Sent
+	t.received += w.Counts.Delivered
+	if h := w.Hists[ledger.Response]; h != nil {
+		t.response.Merge(h)
+	}
+	if h := w.Hists[ledger.Lateness]; h != nil {
+		t.lately.Merge(h)
+	}
+}
+
+// labRun carries out a trial in this process by the real path: worker, event loop, sessions, ledger, histograms.
+func labRun(url string, t plan.Trial) (figures, error) {
+	sum := &tally{}
+	w, err := worker.NewLocal(worker.Whole(runID, t, url), worker.Credentials{}, netns.Host, worker.Sink{Window: sum.window})
+	if err != nil {
+		return figures{}, err
+	}
+	defer func() { _ = w.Close() }()
+	if err := w.Prepare(context.Background()); err != nil {
+		return figures{}, err
+	}
+	r, err := w.Measure(context.Background(), clock.Now()+int64(10*time.Millisecond))
+	if err != nil {
+		return figures{}, err
+	}
+	f := figures{Messages: sum.received, CPU: r.Used.CPU}
+	if t.Params.Subscribers == 0 {
+		f.Messages = sum.sent
+	}
+	if sum.response.Count() > 0 {
+		f.Response = time.Duration(sum.response.Quantile(0.5))
+	}
+	if sum.lately.Count() > 0 {
+		f.Lateness = time.Duration(sum.lately.Quantile(0.5))
+	}
+	return f, nil
+}
+
+func labPublish(protocol string) child {
+	return func(url string, span time.Duration) (figures, error) {
+		return labRun(url, labLoad(protocol, plan.Params{
+			Publishers: 1, PayloadBytes: smallBytes, Pacing: "max",
+			Phases: plan.Phases{WarmUp: warmUp, Measure: span},
+		}))
+	}
+}
+
+func labReceive(url string, span time.Duration) (figures, error) {
+	return labRun(url, labLoad(plan.MQTT311, plan.Params{
+		Subscribers: 1, PayloadBytes: smallBytes,
+		Phases: plan.Phases{WarmUp: warmUp, Measure: span},
+	}))
+}
+
+func labLatency(url string, span time.Duration) (figures, error) {
+	return labRun(url, labLoad(plan.MQTT311, plan.Params{
+		Publishers: 1, Subscribers: 1, PayloadBytes: largeBytes, RatePerS: latencyRate, Quantum: plan.QuantumPrecise,
+		Phases: plan.Phases{WarmUp: warmUp, Measure: span, Drain: time.Second},
+	}))
+}
+
+// labLateness publishes at the same rate to a peer that only swallows.
+func labLateness(url string, span time.Duration) (figures, error) {
+	return labRun(url, labLoad(plan.MQTT311, plan.Params{
+		Publishers: 1, PayloadBytes: largeBytes, RatePerS: latencyRate, Quantum: plan.QuantumPrecise,
+		Phases: plan.Phases{WarmUp: warmUp, Measure: span},
+	}))
+}
+
+// labIdle opens many connections that subscribe and then hear nothing, and tells what each added to this process.
+func labIdle(url string, _ time.Duration) (figures, error) {
+	before, err := resident()
+	if err != nil {
+		return figures{}, err
+	}
+	t := labLoad(plan.MQTT311, plan.Params{Subscribers: idleConnections, PayloadBytes: smallBytes, Topic: "bench/{stream}"})
+	w, err := worker.NewLocal(worker.Whole(runID, t, url), worker.Credentials{}, netns.Host, worker.Sink{Window: func(*ledger.Window) {}})
+	if err != nil {
+		return figures{}, err
+	}
+	if err := w.Prepare(context.Background()); err != nil {
+		return figures{}, err
+	}
+	after, err := resident()
+	if err != nil {
+		return figures{}, err
+	}
+	return figures{BytesPerConnection: float64(after-before) / idleConnections}, w.Close()
+}
+
+// resident is the anonymous memory that this process holds once its garbage is returned.
+func resident() (int64, error) {
+	debug.FreeOSMemory()
+	return anonymousMemory()
+}

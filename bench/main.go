@@ -1,0 +1,99 @@
+//go:build linux
+
+// Command bench checks what the lab promises of its own speed, on this machine: ratios to client libraries and to plain C,
+// both sides measured alternately in one run, each generator in a process of its own. It prints one line per promise with
+// the median and the quartiles, and exits with 1 if one was missed.
+//
+// CPU time, not wall time, is compared where throughput is, so that other work on the machine disturbs little.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+	"time"
+
+	"github.com/mqlab/mqlab/internal/broker"
+	"github.com/mqlab/mqlab/internal/guard"
+)
+
+func main() { os.Exit(bench(os.Args[1:])) }
+
+// bench runs the hidden verbs of its child processes, or the benchmark.
+func bench(args []string) int {
+	if len(args) > 0 {
+		switch args[0] {
+		case guard.Verb:
+			return guard.Main(os.Stdin)
+		case broker.Verb:
+			return broker.Main(args[1:], os.Stdin, os.Stdout)
+		case childVerb:
+			return childMain(args[1:], os.Stdout)
+		}
+	}
+	o := options{out: os.Stdout}
+	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
+	flags.IntVar(&o.rounds, "rounds", 7, "alternations per ratio")
+	flags.DurationVar(&o.span, "span", time.Second, "measured time of each side of an alternation")
+	flags.StringVar(&o.only, "only", "", "only what has this in its name")
+	flags.StringVar(&o.profiles, "profiles", "", "folder for CPU profiles of the generators")
+	flags.BoolVar(&o.verbose, "v", false, "print each alternation")
+	if err := flags.Parse(args); err != nil {
+		return 2
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	missed, err := run(ctx, o)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+	}
+	if err != nil || missed > 0 {
+		return 1
+	}
+	return 0
+}
+
+type options struct {
+	out      io.Writer
+	rounds   int
+	span     time.Duration
+	only     string
+	profiles string
+	verbose  bool
+}
+
+// run checks all claims and returns how many were missed.
+func run(ctx context.Context, o options) (missed int, err error) {
+	r, err := newRig(ctx, o)
+	if err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, r.close()) }()
+	for i := range claims {
+		c := &claims[i]
+		if !strings.Contains(c.name, o.only) {
+			continue
+		}
+		if c.needs != nil {
+			if missing := c.needs(ctx); missing != "" {
+				fmt.Fprintf(o.out, "%-24s skipped: %s\n", c.name, missing)
+				continue
+			}
+		}
+		values, err := c.values(ctx, r, o.rounds)
+		if err != nil {
+			return missed, err
+		}
+		line, ok := c.verdict(values)
+		fmt.Fprintln(o.out, line)
+		if !ok {
+			missed++
+		}
+	}
+	return missed, nil
+}
