@@ -23,7 +23,8 @@ func appendConnect(out []byte, cfg *Config, id string, clean bool) []byte {
 	if clean {
 		flags |= connectClean
 	}
-	props := connectProperties(cfg)
+	var space [16]byte
+	props := connectProperties(cfg, space[:0])
 	remaining := 10 + len(props) + 2 + len(id)
 	if w := cfg.Will; w != nil {
 		flags |= connectWill | w.QoS<<3
@@ -63,12 +64,12 @@ func appendConnect(out []byte, cfg *Config, id string, clean bool) []byte {
 	return out
 }
 
-// connectProperties encodes the property block of CONNECT with its length; 3.1.1 has none.
-func connectProperties(cfg *Config) []byte {
+// connectProperties appends the property block of CONNECT, at most 14 bytes, to the empty p; 3.1.1 has none.
+func connectProperties(cfg *Config, p []byte) []byte {
 	if cfg.Version != V5 {
-		return nil
+		return p
 	}
-	p := []byte{0}
+	p = append(p, 0)
 	if e := cfg.expiry(); e > 0 {
 		p = append(p, propSessionExpiry, byte(e>>24), byte(e>>16), byte(e>>8), byte(e))
 	}
