@@ -40,6 +40,7 @@ func (l *live) begin(t plan.Trial) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.trial, l.response, l.expected, l.delivered, l.rate = t, hist.New(), 0, 0, 0
+	l.trials = max(l.trials, t.ID) // repetitions of disturbed trials come on top of the plan
 	if l.over {
 		l.show("starting")
 	}

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -86,12 +87,24 @@ func (r *runner) run(ctx context.Context, stdout io.Writer, asJSON bool) (err er
 	return r.finish(folder, stdout, asJSON, interrupted != nil)
 }
 
-// trials carries out one trial after the other; the error is what stopped it before the end.
+// trials carries out the plan, then once more what a passing disturbance of this host made invalid; the error is what stopped it
+// before the end.
 func (r *runner) trials(ctx context.Context, folder *run.Writer, g *guard.Guard) error {
 	live := newLive(r.stderr, r.plan)
 	defer live.close()
-	lab := trial.Lab{Place: netns.Host, Guard: g, RunID: folder.Manifest().ID, Watch: live.window}
-	for _, t := range r.plan.Trials {
+	lab := &trial.Lab{Place: netns.Host, Guard: g, RunID: folder.Manifest().ID, Watch: live.window}
+	if err := r.series(ctx, lab, live, folder, r.plan.Trials); err != nil {
+		return err
+	}
+	so, err := run.Open(folder.Dir())
+	if err != nil {
+		return err
+	}
+	return r.series(ctx, lab, live, folder, replacements(summary.Of(so), r.plan.Trials))
+}
+
+func (r *runner) series(ctx context.Context, lab *trial.Lab, live *live, folder *run.Writer, trials []plan.Trial) error {
+	for _, t := range trials {
 		out, err := folder.Trial(t.ID)
 		if err != nil {
 			return err
@@ -107,6 +120,32 @@ func (r *runner) trials(ctx context.Context, folder *run.Writer, g *guard.Guard)
 		}
 	}
 	return nil
+}
+
+// replacements returns trials that measure again what was invalid in cells that were valid at other times: there the host was
+// disturbed, and the cell itself can be measured. They cost at most a quarter of the plan.
+func replacements(s *summary.Summary, planned []plan.Trial) []plan.Trial {
+	measurable := map[int]bool{}
+	for _, c := range s.Cells {
+		measurable[c.Cell] = c.Valid > 0
+	}
+	var again []plan.Trial
+	next := len(planned) + 1
+	for i := range s.Trials {
+		t := &s.Trials[i]
+		if t.Validity != summary.Invalid || t.State != run.Finished || !measurable[t.Cell] || len(again) >= (len(planned)+3)/4 {
+			continue
+		}
+		at := slices.IndexFunc(planned, func(p plan.Trial) bool { return p.ID == t.ID })
+		if at < 0 {
+			continue
+		}
+		p := planned[at]
+		p.ID = next
+		next++
+		again = append(again, p)
+	}
+	return again
 }
 
 // finish writes the summary, shows it, and tells by the exit code whether it can be trusted.

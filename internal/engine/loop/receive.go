@@ -1,0 +1,127 @@
+//go:build linux
+
+package loop
+
+import (
+	"errors"
+	"io"
+	"math"
+	"syscall"
+	"time"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/mqlab/mqlab/internal/clock"
+)
+
+// read takes what has arrived on one connection, one buffer at most.
+func (l *Loop) read(id int, s *sock) {
+	buf := l.buf
+	have := len(s.part)
+	if have > 0 {
+		if len(s.part) == cap(s.part) {
+			s.part = append(s.part, make([]byte, len(s.part))...)[:len(s.part)]
+		}
+		buf = s.part[:cap(s.part)]
+	}
+	room := buf[have:]
+	if s.pace != nil {
+		room = room[:min(len(room), s.pace.Allow(clock.Now()))]
+		if len(room) == 0 {
+			s.stopped = true
+			l.slow = append(l.slow, id)
+			l.rearm(id, s)
+			return
+		}
+	}
+	n, kernel, err := l.receive(s.fd, room)
+	now := clock.Now()
+	switch {
+	case errors.Is(err, unix.EAGAIN) || errors.Is(err, unix.EINTR):
+		return
+	case err == nil && n == 0:
+		err = io.EOF
+	}
+	if err != nil {
+		l.Core.Lost(id, now, ioError("read", err))
+		return
+	}
+	if s.pace != nil {
+		s.pace.Took(n)
+	}
+	in := buf[:have+n]
+	used := l.Core.Receive(id, now, kernel, in)
+	if s.fd < 0 {
+		return
+	}
+	l.keep(s, in[used:])
+}
+
+// keep stores what was not consumed in front of what comes next. A large unit gets a buffer of its own.
+func (l *Loop) keep(s *sock, rest []byte) {
+	switch {
+	case len(rest) == 0:
+		s.part = nil
+	case s.part == nil:
+		s.part = append(make([]byte, 0, 2*len(rest)), rest...)
+	default:
+		s.part = s.part[:copy(s.part[:cap(s.part)], rest)]
+	}
+}
+
+// receive reads without blocking; kernel is when the last of the bytes reached the host, monotonic, 0 if unknown.
+func (l *Loop) receive(fd int, b []byte) (n int, kernel int64, err error) {
+	if !l.cfg.KernelTime {
+		r, _, errno := syscall.RawSyscall6(unix.SYS_RECVFROM, uintptr(fd), uintptr(unsafe.Pointer(&b[0])), uintptr(len(b)), unix.MSG_DONTWAIT, 0, 0)
+		if errno != 0 {
+			return 0, 0, errno
+		}
+		return int(r), 0, nil
+	}
+	l.iov.Base = &b[0]
+	l.iov.SetLen(len(b))
+	l.header.Iov, l.header.Iovlen = &l.iov, 1
+	l.header.Control = &l.control[0]
+	l.header.SetControllen(len(l.control))
+	r, _, errno := syscall.RawSyscall(unix.SYS_RECVMSG, uintptr(fd), uintptr(unsafe.Pointer(&l.header)), unix.MSG_DONTWAIT)
+	if errno != 0 {
+		return 0, 0, errno
+	}
+	return int(r), l.kernelTime(), nil
+}
+
+// kernelTime reads the software time stamp (struct scm_timestamping, first timespec) that recvmsg left in control.
+func (l *Loop) kernelTime() int64 {
+	head := (*unix.Cmsghdr)(unsafe.Pointer(&l.control[0]))
+	if l.header.Controllen < unix.SizeofCmsghdr+16 || head.Level != unix.SOL_SOCKET || head.Type != unix.SO_TIMESTAMPING {
+		return 0
+	}
+	ts := (*unix.Timespec)(unsafe.Pointer(&l.control[unix.SizeofCmsghdr]))
+	if ts.Sec == 0 {
+		return 0
+	}
+	if now := clock.Now(); now-l.checked > int64(time.Second) {
+		l.toMonotonic, l.checked = clock.RealtimeOffset(), now
+	}
+	return ts.Nano() + l.toMonotonic
+}
+
+// resume lets slow readers read on whose time has come, and returns when the next one's comes.
+func (l *Loop) resume(now int64) int64 {
+	next := int64(math.MaxInt64)
+	waiting := l.slow[:0]
+	for _, id := range l.slow {
+		s := l.socks[id]
+		if at := s.pace.Next(now); at > now && s.fd >= 0 {
+			next = min(next, at)
+			waiting = append(waiting, id)
+			continue
+		}
+		s.stopped = false
+		l.rearm(id, s)
+	}
+	l.slow = waiting
+	return next
+}
+
