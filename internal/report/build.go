@@ -94,22 +94,28 @@ func (d *document) verdict(s *summary.Summary, groups []*group) {
 		v.verdicts(groups)
 	}
 	if total > 0 {
-		v.say(tally(n), fmt.Sprintf("%s: %s valid, %s valid with warnings, %s invalid.", plural(total, "trial"),
-			summary.Count(n[summary.Valid]), summary.Count(n[summary.Warning]), summary.Count(n[summary.Invalid])))
+		v.say(tally(n))
 	}
 	if missing := s.Run.TrialsPlanned - len(s.Trials); missing > 0 {
 		v.say(bad, fmt.Sprintf("%s of %d planned trials were not run.", summary.Count(uint64(missing)), s.Run.TrialsPlanned))
 	}
 }
 
-func tally(n map[summary.Validity]uint64) style {
-	switch {
-	case n[summary.Invalid] > 0:
-		return bad
-	case n[summary.Warning] > 0:
-		return caution
+// tally says how many trials have which validity.
+func tally(n map[summary.Validity]uint64) (style, string) {
+	var words []string
+	var total uint64
+	worst := good
+	for _, v := range []struct {
+		validity summary.Validity
+		words    string
+		style    style
+	}{{summary.Valid, "valid", good}, {summary.Warning, "valid with warnings", caution}, {summary.Invalid, "invalid", bad}} {
+		if k := n[v.validity]; k > 0 {
+			words, total, worst = append(words, summary.Count(k)+" "+v.words), total+k, v.style
+		}
 	}
-	return good
+	return worst, plural(total, "trial") + ": " + strings.Join(words, ", ") + "."
 }
 
 // verdicts are sentences for one group, and a table of who was best for several.
@@ -129,9 +135,9 @@ func (v *section) verdicts(groups []*group) {
 	}
 	t := &table{head: []string{"", "best at p50", "by", "best at p99", "by", "best at rate", "by"}, left: 2}
 	for _, g := range compared {
-		row := []string{g.name()}
+		row := []string{g.heading}
 		for _, m := range []string{summary.ResponseP50, summary.ResponseP99, summary.DeliveredPer} {
-			who, by := best(g.comparisons[m])
+			who, by := best(g.comparisons[m], g.openLoop)
 			row = append(row, who, by)
 		}
 		t.row(row...)
@@ -142,7 +148,7 @@ func (v *section) verdicts(groups []*group) {
 }
 
 // best names the subject that all others are told apart from, and its distance to the next.
-func best(c *summary.Comparison) (who, by string) {
+func best(c *summary.Comparison, openLoop bool) (who, by string) {
 	if c == nil || len(c.Verdicts) == 0 {
 		return unknown, unknown
 	}
@@ -150,7 +156,10 @@ func best(c *summary.Comparison) (who, by string) {
 	if c.Better == "higher" {
 		v = c.Verdicts[len(c.Verdicts)-1]
 	}
-	if !v.Different || v.Factor == nil {
+	switch {
+	case !v.Different && c.Metric == summary.DeliveredPer && openLoop:
+		return unknown, unknown // all deliver what is offered
+	case !v.Different || v.Factor == nil:
 		return "not shown", unknown
 	}
 	return v.Better, summary.Factor(*v.Factor)
@@ -207,7 +216,7 @@ func reasonsOf(s *summary.Summary, level summary.Validity) (all []*reason) {
 func (r *reason) text() string {
 	text := fmt.Sprintf("%s (%s): %s", r.code, trialNumbers(r.trials), r.first)
 	if r.differ {
-		text += fmt.Sprintf(" (trial %d; the others alike)", r.trials[0])
+		text += fmt.Sprintf(" (trial %d; the others are alike)", r.trials[0])
 	}
 	return text
 }

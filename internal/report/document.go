@@ -1,6 +1,9 @@
 package report
 
-import "unicode/utf8"
+import (
+	"slices"
+	"unicode/utf8"
+)
 
 // document is a report before it is laid out: text and markdown are two layouts of the same strings.
 type document struct {
@@ -62,20 +65,28 @@ func (t *table) row(cells ...string) { t.rows = append(t.rows, cells) }
 // dropEmpty removes columns, the first excepted, in which no row has a figure.
 func (t *table) dropEmpty() {
 	for c := len(t.head) - 1; c > 0; c-- {
-		empty := true
-		for _, r := range t.rows {
-			empty = empty && (r[c] == unknown || r[c] == "")
+		empty := func(r []string) bool { return r[c] == unknown || r[c] == "" }
+		if !slices.ContainsFunc(t.rows, func(r []string) bool { return !empty(r) }) {
+			t.drop(c)
 		}
-		if !empty {
-			continue
-		}
-		t.head = append(t.head[:c:c], t.head[c+1:]...)
-		for i, r := range t.rows {
-			t.rows[i] = append(r[:c:c], r[c+1:]...)
-		}
-		if c < t.left {
-			t.left--
-		}
+	}
+}
+
+// dropTwin removes a column that equals another one in every row.
+func (t *table) dropTwin(column, other string) {
+	c, o := slices.Index(t.head, column), slices.Index(t.head, other)
+	if c >= 0 && o >= 0 && !slices.ContainsFunc(t.rows, func(r []string) bool { return r[c] != r[o] }) {
+		t.drop(c)
+	}
+}
+
+func (t *table) drop(c int) {
+	t.head = slices.Delete(t.head, c, c+1)
+	for i, r := range t.rows {
+		t.rows[i] = slices.Delete(r, c, c+1)
+	}
+	if c < t.left {
+		t.left--
 	}
 }
 

@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/mqlab/mqlab/internal/plan"
@@ -12,7 +13,7 @@ import (
 // subject, all points.
 type group struct {
 	heading     string
-	load        string // in words
+	params      []*plan.Params // of each point
 	openLoop    bool
 	rows        []row
 	comparisons map[string]*summary.Comparison // by metric; nil where rows are of several points
@@ -25,9 +26,6 @@ type row struct {
 	cell        *summary.Cell
 	comparisons map[string]*summary.Comparison
 }
-
-// name is the group's name in a table.
-func (g *group) name() string { return g.heading }
 
 // contested reports whether there is anybody to compare with.
 func (g *group) contested() bool { return g.comparisons != nil && len(g.rows) > 1 }
@@ -47,7 +45,7 @@ func groupsOf(s *summary.Summary) []*group {
 		}
 		r := row{label: c.Subject.Name, cell: c, comparisons: comparisonsOf(s, c)}
 		if g == nil {
-			g = &group{heading: heading(s, c), load: load(params, c.Guarantee), openLoop: params.Pacing != "max", comparisons: r.comparisons}
+			g = &group{heading: heading(s, c), openLoop: params.Pacing != "max", comparisons: r.comparisons}
 			groups = append(groups, g)
 			if cs := r.comparisons[summary.ResponseP50]; cs != nil {
 				g.unlike = cs.NotComparable
@@ -55,9 +53,9 @@ func groupsOf(s *summary.Summary) []*group {
 		}
 		if lone {
 			r.label, g.comparisons = setWords(c.Set), nil
-			g.heading, g.load = "Results for "+c.Subject.Name, load(params, c.Guarantee)
+			g.heading = "Results for " + c.Subject.Name
 		}
-		g.rows = append(g.rows, r)
+		g.params, g.rows = append(g.params, params), append(g.rows, r)
 	}
 	return groups
 }
@@ -113,52 +111,82 @@ func setWords(set []plan.Assignment) string {
 	return strings.Join(parts, ", ")
 }
 
-// load describes what was asked of the broker.
-func load(p *plan.Params, guarantee string) string {
-	rate := "as fast as possible"
-	if p.Pacing != "max" {
-		rate = summary.Number(p.RatePerS) + " messages/s in total"
-		if p.RampToPerS > 0 {
-			rate += " growing to " + summary.Number(p.RampToPerS)
+// load describes what was asked of the broker; where points differ, each way.
+func (g *group) load() string {
+	each := func(describe func(*plan.Params) string) string {
+		var ways []string
+		for _, p := range g.params {
+			if way := describe(p); !slices.Contains(ways, way) {
+				ways = append(ways, way)
+			}
 		}
-		if p.Pacing == "poisson" {
-			rate += " (Poisson)"
-		}
+		return strings.Join(ways, " / ")
 	}
-	text := fmt.Sprintf("%s: %s, %s; %s of %s; QoS %d, %s; measured for %s", p.Pattern, plural(uint64(p.Publishers), "publisher"),
-		plural(uint64(p.Subscribers), "subscriber"), rate, summary.Bytes(uint64(p.PayloadBytes)), p.QoS, guarantee, p.Phases.Measure)
-	for _, f := range p.Faults {
-		text += fmt.Sprintf("; %s of %s at %s", f.Kind, f.For, f.At)
+	text := each(func(p *plan.Params) string { return p.Pattern }) + ": " +
+		each(func(p *plan.Params) string { return plural(uint64(p.Publishers), "publisher") }) + ", " +
+		each(func(p *plan.Params) string { return plural(uint64(p.Subscribers), "subscriber") }) + "; " +
+		each(func(p *plan.Params) string { return summary.Bytes(uint64(p.PayloadBytes)) }) + ", " +
+		each(rate) + "; " +
+		each(func(p *plan.Params) string { return fmt.Sprintf("QoS %d", p.QoS) }) + ", " + g.rows[0].cell.Guarantee + "; measured for " +
+		each(func(p *plan.Params) string { return p.Phases.Measure.String() })
+	if faults := each(faults); faults != "" {
+		text += "; " + faults
 	}
 	return text + "."
 }
 
+// rate describes the pace of all publishers together.
+func rate(p *plan.Params) string {
+	if p.Pacing == "max" {
+		return "as fast as possible"
+	}
+	text := summary.Number(p.RatePerS) + " messages/s in total"
+	if p.RampToPerS > 0 {
+		text += " growing to " + summary.Number(p.RampToPerS)
+	}
+	if p.Pacing == "poisson" {
+		text += " (Poisson)"
+	}
+	if p.Burst.Count > 0 {
+		text += fmt.Sprintf(" and bursts of %s every %s", summary.Count(uint64(p.Burst.Count)), p.Burst.Every)
+	}
+	return text
+}
+
+func faults(p *plan.Params) string {
+	words := make([]string, len(p.Faults))
+	for i, f := range p.Faults {
+		words[i] = fmt.Sprintf("%s of %s at %s", f.Kind, f.For, f.At)
+	}
+	return strings.Join(words, ", ")
+}
+
+// valid reports whether any trial of the group counts.
+func (g *group) valid() bool {
+	return slices.ContainsFunc(g.rows, func(r row) bool { return r.cell.Valid > 0 })
+}
+
 // sentences are the verdicts of the metrics that matter for the load; others only where there is a difference.
 func (g *group) sentences() list {
-	always := []string{summary.ResponseP50, summary.ResponseP99}
+	always, different := []string{summary.ResponseP50, summary.ResponseP99}, []string{summary.DeliveredPer, summary.LostRatio}
 	if !g.openLoop {
-		always = []string{summary.DeliveredPer}
+		always, different = []string{summary.DeliveredPer}, []string{summary.LostRatio}
 	}
 	var points list
-	for _, m := range summary.Metrics {
-		c := g.comparisons[m.Name]
-		if c == nil {
-			continue
-		}
-		matters := false
-		for _, name := range always {
-			matters = matters || name == m.Name
-		}
-		if !matters && m.Name != summary.DeliveredPer && m.Name != summary.LostRatio && m.Name != summary.BrokerCPU && m.Name != summary.BrokerPSS {
-			continue
-		}
-		points = append(points, sentencesOf(c, matters)...)
+	for _, name := range always {
+		points = append(points, sentencesOf(g.comparisons[name], true)...)
+	}
+	for _, name := range different {
+		points = append(points, sentencesOf(g.comparisons[name], false)...)
 	}
 	return points
 }
 
 // sentencesOf compares the best subject with each other one.
 func sentencesOf(c *summary.Comparison, all bool) (points list) {
+	if c == nil {
+		return nil
+	}
 	for _, v := range c.Verdicts {
 		if len(c.Groups) == 0 || v.Better != c.Groups[0][0] || !v.Different && !all {
 			continue
@@ -171,8 +199,18 @@ func sentencesOf(c *summary.Comparison, all bool) (points list) {
 	}
 	for _, s := range c.Subjects {
 		if all && s.Lost {
-			points = append(points, paragraph{fmt.Sprintf("%s is not ranked at %s: %s.", s.Subject, c.Metric, s.Unranked), plain})
+			points = append(points, paragraph{fmt.Sprintf("%s is not ranked at %s: %s.", s.Subject, wordsOf(c.Metric), s.Unranked), plain})
 		}
 	}
 	return points
+}
+
+// wordsOf names a metric in a sentence.
+func wordsOf(metric string) string {
+	for _, m := range summary.Metrics {
+		if m.Name == metric {
+			return m.Words
+		}
+	}
+	return metric
 }

@@ -25,7 +25,7 @@ var (
 // group writes the tables of one group.
 func (d *document) group(s *summary.Summary, g *group) {
 	sec := d.section(g.heading)
-	sec.say(plain, g.load)
+	sec.say(plain, g.load())
 	if len(g.unlike) > 0 {
 		var words []string
 		for _, u := range g.unlike {
@@ -36,14 +36,22 @@ func (d *document) group(s *summary.Summary, g *group) {
 	if g.contested() && len(s.Cells) > len(g.rows) {
 		sec.add(g.sentences())
 	}
-	first, second := openColumns, openCost
-	if !g.openLoop {
-		first, second = closedColumns, closedCost
+	if !g.valid() {
+		sec.say(bad, "No valid trial.")
+		return
 	}
-	sec.say(plain, "Response time from due to received, median of the repetitions, 95 % bootstrap interval of the median:")
-	sec.add(g.table(first, true))
-	sec.say(plain, "Throughput inside the measure window, and what the broker used:")
-	sec.add(g.table(second, false))
+	const medians = ", median of the repetitions, 95 % bootstrap interval of the median:"
+	if g.openLoop {
+		sec.say(plain, "Response time from due to received"+medians)
+		sec.add(g.table(openColumns, true))
+		sec.say(plain, "Rate inside the measure window and what the broker used, medians:")
+		sec.add(g.table(openCost, false))
+	} else {
+		sec.say(plain, "Deliveries inside the measure window and response time"+medians)
+		sec.add(g.table(closedColumns, true))
+		sec.say(plain, "What the broker used, medians:")
+		sec.add(g.table(closedCost, false))
+	}
 	sec.say(plain, "Messages, sum of the valid repetitions:")
 	sec.add(g.counts())
 	if g.hasUnknown() {
@@ -94,7 +102,12 @@ func (r *row) standing(metric string) (*summary.Standing, summary.Unit) {
 	return &c.Subjects[i], c.Unit
 }
 
+// figures are the median and its interval. Of losses it is the part of all expected messages: a median would hide those of
+// a single repetition.
 func (r *row) figures(metric string) (median, interval string) {
+	if metric == summary.LostRatio {
+		return ratio(r.cell.LostRatio), unknown
+	}
 	s, unit := r.standing(metric)
 	switch {
 	case s == nil:
@@ -136,19 +149,36 @@ var counted = []struct{ head, field string }{
 }
 
 func (g *group) counts() *table {
+	t := countTable()
+	for _, r := range g.rows {
+		t.row(countCells(r.label, &r.cell.Counts)...)
+	}
+	t.dropEmpty()
+	t.dropTwin("expected", "offered")
+	return t
+}
+
+func countTable() *table {
 	t := &table{head: []string{""}, left: 1}
 	for _, c := range counted {
 		t.head = append(t.head, c.head)
 	}
-	for _, r := range g.rows {
-		cells := []string{r.label}
-		for _, c := range counted {
-			cells = append(cells, countOf(&r.cell.Counts, c.field))
-		}
-		t.row(cells...)
-	}
-	t.dropEmpty()
 	return t
+}
+
+func countCells(label string, c *summary.Counts) []string {
+	cells := []string{label}
+	for _, x := range counted {
+		cells = append(cells, countOf(c, x.field))
+	}
+	return cells
+}
+
+func ratio(v *float64) string {
+	if v == nil {
+		return unknown
+	}
+	return summary.Ratio(*v)
 }
 
 func countOf(c *summary.Counts, field string) string {
@@ -163,7 +193,7 @@ func countOf(c *summary.Counts, field string) string {
 // trials shows every trial on one row.
 func (d *document) trials(s *summary.Summary) {
 	sec := d.section("Trials")
-	t := &table{head: []string{"trial", "", "point", "rep", "p50", "p99", "delivered/s", "lost", "validity"}, left: 2}
+	t := &table{head: []string{"trial", "subject", "point", "rep", "p50", "p99", "delivered/s", "lost", "validity"}, left: 2}
 	for i := range s.Trials {
 		x := &s.Trials[i]
 		p50, p99 := unknown, unknown

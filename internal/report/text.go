@@ -27,19 +27,22 @@ func writeText(w io.Writer, d *document, color bool) error {
 			t.line("")
 			t.wrap("", "", paragraph{s.heading, strong})
 		}
-		for i, b := range s.blocks {
-			if i > 0 || s.heading == "" {
-				t.between(b)
-			}
+		var before block
+		for _, b := range s.blocks {
+			t.between(before, b)
 			t.block(b)
+			before = b
 		}
 	}
 	return t.w.Flush()
 }
 
-// between separates blocks: paragraphs follow each other, everything else gets room.
-func (t *textWriter) between(b block) {
-	if _, ok := b.(paragraph); !ok {
+// between separates blocks: paragraphs follow each other, everything else gets room; a heading comes right before its
+// first block.
+func (t *textWriter) between(before, b block) {
+	_, follows := before.(paragraph)
+	_, same := b.(paragraph)
+	if before != nil && (!follows || !same) {
 		t.line("")
 	}
 }

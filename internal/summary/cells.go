@@ -14,6 +14,7 @@ type Cell struct {
 	Trials    []int             `json:"trials"`
 	Valid     int               `json:"valid"` // those not invalid; only they count below
 	Counts    Counts            `json:"counts"`
+	LostRatio *float64          `json:"lost_ratio,omitempty"` // of those expected, over all repetitions
 }
 
 // CountField is one of the numbers of Counts.
@@ -86,6 +87,9 @@ func cellsOf(trials []Trial) []Cell {
 			c.Counts.plus(&t.Counts)
 		}
 		c.Valid++
+	}
+	for i := range cells {
+		cells[i].LostRatio = lostRatio(&cells[i].Counts)
 	}
 	return cells
 }

@@ -28,7 +28,7 @@ func Number(v float64) string {
 	if math.Abs(v) >= 9999.5 {
 		return grouped(strconv.FormatFloat(v, 'f', 0, 64))
 	}
-	s := strconv.FormatFloat(v, 'f', max(0, 3-exponent(v)), 64)
+	s := strconv.FormatFloat(v, 'f', max(0, 3-exponent(v, 4)), 64)
 	if strings.Contains(s, ".") {
 		s = strings.TrimRight(strings.TrimRight(s, "0"), ".")
 	}
@@ -50,7 +50,7 @@ func Percent(num, den uint64) string {
 // Ratio writes a ratio in percent under the rule of Percent.
 func Ratio(r float64) string {
 	p := 100 * r
-	decimals := max(0, 2-max(0, exponent(p)))
+	decimals := max(0, 2-max(0, exponent(p, 3)))
 	if r == 0 || r == 1 {
 		decimals = 0
 	}
@@ -64,16 +64,14 @@ func Ratio(r float64) string {
 	return strconv.FormatFloat(p, 'g', -1, 64) + " %"
 }
 
-// Factor writes how many times as much: 2.3×.
+// Factor writes how many times as much with three significant digits, and with more where it would seem to be 1: 2.31×.
 func Factor(f float64) string {
-	digits := 2
-	if f < 2 {
-		digits = 3
+	for digits := 3; ; digits++ {
+		s := strconv.FormatFloat(f, 'f', max(0, digits-1-exponent(f, digits)), 64)
+		if v, _ := strconv.ParseFloat(s, 64); v != 1 || f == 1 || digits == 9 {
+			return grouped(s) + "×"
+		}
 	}
-	if f >= 100 {
-		return grouped(strconv.FormatFloat(f, 'f', 0, 64)) + "×"
-	}
-	return strconv.FormatFloat(f, 'f', max(0, digits-1-exponent(f)), 64) + "×"
 }
 
 // Range writes an interval of two figures written alike; a unit that both have stands once, behind.
@@ -115,15 +113,15 @@ func inUnit(x float64, u unit) string {
 	if u.size == 1 {
 		return strconv.FormatFloat(x, 'f', 0, 64)
 	}
-	return strconv.FormatFloat(x, 'f', max(0, 2-max(0, exponent(x))), 64)
+	return strconv.FormatFloat(x, 'f', max(0, 2-max(0, exponent(x, 3))), 64)
 }
 
-// exponent is the power of ten of the first digit of v when written with four significant digits.
-func exponent(v float64) int {
+// exponent is the power of ten of the first digit of v when it is rounded to that many significant digits.
+func exponent(v float64, digits int) int {
 	if v == 0 || math.IsInf(v, 0) || math.IsNaN(v) {
 		return 0
 	}
-	_, e, _ := strings.Cut(strconv.FormatFloat(v, 'e', 3, 64), "e")
+	_, e, _ := strings.Cut(strconv.FormatFloat(v, 'e', digits-1, 64), "e")
 	n, _ := strconv.Atoi(e)
 	return n
 }

@@ -43,19 +43,20 @@ type Quantiles struct {
 
 // Percentile is one of the quantiles that are reported.
 type Percentile struct {
-	Name string
-	Q    float64
-	Need uint64 // messages it takes: 10/(1-Q)
-	Of   func(*Quantiles) **int64
+	Name  string // in JSON
+	Words string // for people
+	Q     float64
+	Need  uint64 // messages it takes: 10/(1-Q)
+	Of    func(*Quantiles) **int64
 }
 
 // Percentiles are those of Quantiles, ascending.
 var Percentiles = []Percentile{
-	{"p50", 0.5, 20, func(q *Quantiles) **int64 { return &q.P50 }},
-	{"p90", 0.9, 100, func(q *Quantiles) **int64 { return &q.P90 }},
-	{"p95", 0.95, 200, func(q *Quantiles) **int64 { return &q.P95 }},
-	{"p99", 0.99, 1000, func(q *Quantiles) **int64 { return &q.P99 }},
-	{"p999", 0.999, 10000, func(q *Quantiles) **int64 { return &q.P999 }},
+	{"p50", "p50", 0.5, 20, func(q *Quantiles) **int64 { return &q.P50 }},
+	{"p90", "p90", 0.9, 100, func(q *Quantiles) **int64 { return &q.P90 }},
+	{"p95", "p95", 0.95, 200, func(q *Quantiles) **int64 { return &q.P95 }},
+	{"p99", "p99", 0.99, 1000, func(q *Quantiles) **int64 { return &q.P99 }},
+	{"p999", "p99.9", 0.999, 10000, func(q *Quantiles) **int64 { return &q.P999 }},
 }
 
 // quantilesOf describes h, of which expected values should have been recorded. It is nil if nothing was expected. Values

@@ -59,7 +59,7 @@ var Metrics = []Metric{
 	percentile("ack_p50", "acknowledgement p50", 0, acknowledgement),
 	percentile("ack_p99", "acknowledgement p99", 3, acknowledgement),
 	{Name: DeliveredPer, Words: "deliveries per second", Unit: PerSecond, Higher: true, Of: func(t *Trial) *float64 { return t.Rates.Delivered }},
-	{Name: LostRatio, Words: "lost deliveries", Unit: Part, Of: lostRatio},
+	{Name: LostRatio, Words: "lost deliveries", Unit: Part, Of: func(t *Trial) *float64 { return lostRatio(&t.Counts) }},
 	{Name: BrokerCPU, Words: "broker CPU per delivery", Unit: Nanoseconds, Of: func(t *Trial) *float64 { return t.Broker.CPUPerDelivery }},
 	{Name: BrokerPSS, Words: "broker memory", Unit: Size, Of: func(t *Trial) *float64 { return toFloat(t.Broker.PSSBytesMax) }},
 }
@@ -79,8 +79,8 @@ func percentile(name, words string, p int, of func(*Trial) *Quantiles) Metric {
 	}}
 }
 
-func lostRatio(t *Trial) *float64 {
-	lost, expected := t.Counts.Lost, t.Counts.Expected
+func lostRatio(c *Counts) *float64 {
+	lost, expected := c.Lost, c.Expected
 	if lost == nil || expected == nil || *expected == 0 {
 		return nil
 	}

@@ -237,7 +237,7 @@ func (t *Trial) checkWaiting(f *folded) {
 		if resp == nil || serv == nil || float64(*resp) <= maxWaitFactor*float64(*serv) {
 			continue
 		}
-		t.add(Warning, "waited", "%s from due is %s, from sent %s: %s", p.Name, Duration(*resp), Duration(*serv), f.whyWaited(t.Params.Window))
+		t.add(Warning, "waited", "%s from due is %s, from sent %s: %s", p.Words, Duration(*resp), Duration(*serv), f.whyWaited(t.Params.Window))
 		return
 	}
 }
@@ -294,10 +294,16 @@ func (t *Trial) checkPercentiles(*folded) {
 		return
 	}
 	level := note
-	if slices.Contains(q.TooFew, Percentiles[0].Name) {
+	var words []string
+	for _, p := range Percentiles {
+		if slices.Contains(q.TooFew, p.Name) {
+			words = append(words, p.Words)
+		}
+	}
+	if len(words) == len(Percentiles) {
 		level = Warning
 	}
-	t.add(level, "few_messages", "%s expected deliveries are too few for %s", Count(q.Expected), strings.Join(q.TooFew, ", "))
+	t.add(level, "few_messages", "%s expected deliveries are too few for %s", Count(q.Expected), strings.Join(words, ", "))
 }
 
 // oneLine returns the first line of s, or instead where s is empty.

@@ -58,7 +58,10 @@ func (v *Verdict) interval() string {
 }
 
 func (v *Verdict) needed() string {
-	if v.Needed == nil {
+	switch {
+	case v.Factor != nil && *v.Factor == 1:
+		return "" // none was seen
+	case v.Needed == nil:
 		return "; more than 100 repetitions would be needed to show one of the size seen"
 	}
 	return fmt.Sprintf("; about %d repetitions would be needed to show one of the size seen", *v.Needed)
