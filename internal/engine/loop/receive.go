@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"math"
+	"slices"
 	"syscall"
 	"time"
 	"unsafe"
@@ -17,14 +18,7 @@ import (
 
 // read takes what has arrived on one connection, one buffer at most.
 func (l *Loop) read(id int, s *sock) {
-	buf := l.buf
-	have := len(s.part)
-	if have > 0 {
-		if len(s.part) == cap(s.part) {
-			s.part = append(s.part, make([]byte, len(s.part))...)[:len(s.part)]
-		}
-		buf = s.part[:cap(s.part)]
-	}
+	buf, have := l.buffer(s), len(s.part)
 	room := buf[have:]
 	if s.pace != nil {
 		room = room[:min(len(room), s.pace.Allow(clock.Now()))]
@@ -58,15 +52,30 @@ func (l *Loop) read(id int, s *sock) {
 	l.keep(s, in[used:])
 }
 
-// keep stores what was not consumed in front of what comes next. A large unit gets a buffer of its own.
+// largeUnit is from how many bytes on an incomplete unit is gathered in a buffer of its connection's own.
+const largeUnit = readBytes / 2
+
+// buffer returns where to read: behind the incomplete unit that waits, with room for as much as half a shared buffer.
+func (l *Loop) buffer(s *sock) []byte {
+	if len(s.part) < largeUnit {
+		copy(l.buf, s.part)
+		return l.buf
+	}
+	if cap(s.part)-len(s.part) < largeUnit {
+		s.part = slices.Grow(s.part, len(s.part))
+	}
+	return s.part[:cap(s.part)]
+}
+
+// keep stores what was not consumed, to stand in front of what comes next.
 func (l *Loop) keep(s *sock, rest []byte) {
 	switch {
 	case len(rest) == 0:
 		s.part = nil
-	case s.part == nil:
-		s.part = append(make([]byte, 0, 2*len(rest)), rest...)
-	default:
+	case len(rest) <= cap(s.part):
 		s.part = s.part[:copy(s.part[:cap(s.part)], rest)]
+	default:
+		s.part = append(make([]byte, 0, 2*len(rest)), rest...)
 	}
 }
 
