@@ -14,7 +14,7 @@ func startOf(int) uint64 { return 0 }
 // sweep kills the processes named in roots, and only those: one that has ended already is no error.
 func sweep(_ string, roots map[int]uint64, _ time.Duration) error {
 	for pid := range roots {
-		_ = proctree.Kill(pid)
+		_ = proctree.Terminate(pid)
 	}
 	return nil
 }

@@ -28,26 +28,30 @@ func Terminate(root int) error {
 // errNoTree keeps a wrong number from becoming a signal to everybody: kill(2) takes -1 for all processes.
 var errNoTree = errors.New("not the process id of a tree")
 
-// Kill ends every process of the tree at once.
-func Kill(root int) error { return signalTree(root, syscall.SIGKILL) }
-
 // Pause stops every process of the tree (SIGSTOP) until Resume.
 func Pause(root int) error { return signalTree(root, syscall.SIGSTOP) }
 
 // Resume lets every process of the tree run again.
 func Resume(root int) error { return signalTree(root, syscall.SIGCONT) }
 
-// signalTree signals the group first, in one step, and then those members that have left it.
+// signalTree signals the group, in one step, and those members that have left it: those there are before, and those that
+// were started until the group had heard.
 func signalTree(root int, sig syscall.Signal) error {
 	if root <= 1 {
 		return errNoTree
 	}
-	err := syscall.Kill(-root, sig)
-	pids, listErr := Members(root)
-	if listErr != nil {
-		return errors.Join(err, listErr)
+	before, err := Members(root)
+	if err != nil {
+		return err
 	}
-	for _, pid := range pids {
+	if err := syscall.Kill(-root, sig); err != nil {
+		return err
+	}
+	after, err := Members(root)
+	if err != nil {
+		return err
+	}
+	for _, pid := range append(before, after...) {
 		if group, e := syscall.Getpgid(pid); e != nil || group == root {
 			continue
 		}

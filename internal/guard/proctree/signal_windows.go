@@ -16,10 +16,7 @@ func Detach(cmd *exec.Cmd) {
 }
 
 // Terminate ends the root process: Windows knows no gentle signal for a process without a window.
-func Terminate(root int) error { return Kill(root) }
-
-// Kill ends the root process.
-func Kill(root int) error {
+func Terminate(root int) error {
 	p, err := os.FindProcess(root)
 	if err != nil {
 		return err
