@@ -221,4 +221,3 @@ func (l *Loop) close() {
 	_ = unix.Close(l.waker)
 	_ = unix.Close(l.epoll)
 }
-

@@ -133,4 +133,3 @@ func (l *Loop) resume(now int64) int64 {
 	l.slow = waiting
 	return next
 }
-
