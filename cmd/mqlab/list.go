@@ -34,8 +34,8 @@ func newList() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "list",
-		Short: "show scenarios, brokers, and how each broker was found (or why not)",
-		Args:  cobra.NoArgs,
+		Short: "show scenarios, brokers, and how each was found (or why not)",
+		Args:  atMost(0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			l, err := list(cmd)
 			if err != nil {

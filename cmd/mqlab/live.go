@@ -31,7 +31,11 @@ type live struct {
 
 func newLive(w io.Writer, p *plan.Plan) *live {
 	e := p.Estimate()
-	_, _ = fmt.Fprintf(w, "%s: %d trials, about %s, seed %d\n", p.Scenario, e.Trials, e.Duration.Round(time.Second), p.Seed)
+	trials := "trials"
+	if e.Trials == 1 {
+		trials = "trial"
+	}
+	_, _ = fmt.Fprintf(w, "%s: %d %s, about %s, seed %d\n", p.Scenario, e.Trials, trials, e.Duration.Round(time.Second), p.Seed)
 	return &live{w: w, over: isTerminal(w), width: terminalWidth(w), trials: e.Trials}
 }
 

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -119,45 +120,53 @@ func newRoot() *cobra.Command {
 		SilenceUsage:      true,
 		SilenceErrors:     true,
 		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
-		Args:              cobra.NoArgs,
+		Args:              unknownVerb,
 		RunE:              func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return usageError("%w; see %s --help", err, cmd.CommandPath())
 	})
+	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages ", fmt.Sprintf(".FlagUsagesWrapped %d ", defaultWidth)))
 	root.AddCommand(newRun(), newPlan(), newList(), newReport(), newVersion())
-	for _, c := range root.Commands() {
-		c.Args = usage(c.Args)
-	}
-	root.Args = unknownVerb(root)
+	root.SetHelpCommand(newHelp())
 	return root
 }
 
-// usage makes wrong arguments a usage error.
-func usage(check cobra.PositionalArgs) cobra.PositionalArgs {
+func newHelp() *cobra.Command {
+	return &cobra.Command{
+		Use:   "help [VERB]",
+		Short: "show this help, or that of a verb",
+		Args:  atMost(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			verb, _, err := cmd.Root().Find(args)
+			if err != nil {
+				return err
+			}
+			if len(args) > 0 && verb == cmd.Root() {
+				return unknownVerb(verb, args)
+			}
+			return verb.Help()
+		},
+	}
+}
+
+// atMost makes more than n arguments a usage error.
+func atMost(n int) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
-		if check == nil {
-			check = cobra.NoArgs
-		}
-		if err := check(cmd, args); err != nil {
-			return usageError("%w; see %s --help", err, cmd.CommandPath())
+		if len(args) > n {
+			return usageError("%q is one argument too many; see %s --help", args[n], cmd.CommandPath())
 		}
 		return nil
 	}
 }
 
-func unknownVerb(root *cobra.Command) cobra.PositionalArgs {
-	return func(_ *cobra.Command, args []string) error {
-		if len(args) == 0 {
-			return nil
-		}
-		var verbs []string
-		for _, c := range root.Commands() {
-			verbs = append(verbs, c.Name())
-		}
-		if near := scenario.Suggest(args[0], verbs); near != "" {
-			return usageError("there is no verb %q; did you mean %q?", args[0], near)
-		}
-		return usageError("there is no verb %q; see mqlab --help", args[0])
+func unknownVerb(root *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
 	}
+	var verbs []string
+	for _, c := range root.Commands() {
+		verbs = append(verbs, c.Name())
+	}
+	return usageError("there is no verb %q; %s", args[0], scenario.Suggest(args[0], verbs))
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"math/rand/v2"
 	"os"
@@ -91,11 +90,7 @@ func read(name string) (file string, text []byte, err error) {
 	}
 	text, err = os.ReadFile(name)
 	if errors.Is(err, fs.ErrNotExist) {
-		hint := "built-in ones are " + strings.Join(scenarios.Names(), ", ")
-		if near := scenario.Suggest(name, scenarios.Names()); near != "" {
-			hint = fmt.Sprintf("did you mean %q?", near)
-		}
-		return name, nil, usageError("there is no scenario and no file %q; %s", name, hint)
+		return name, nil, usageError("there is no scenario and no file %q; %s", name, scenario.Suggest(name, scenarios.Names()))
 	}
 	return name, text, err
 }

@@ -11,8 +11,8 @@ func newPlan() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "plan [SCENARIO]",
-		Short: "show what a run would do: trials, messages, broker starts, time, files and ports",
-		Args:  cobra.MaximumNArgs(1),
+		Short: "show what a run would do, how long it takes and what it needs",
+		Args:  atMost(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			s, err := flags.load(cmd, args)
 			if err != nil {

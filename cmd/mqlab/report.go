@@ -17,8 +17,8 @@ func newReport() *cobra.Command {
 	var trials bool
 	cmd := &cobra.Command{
 		Use:   "report [RUN]",
-		Short: "show a run again: text, json, csv or markdown (no RUN = the latest)",
-		Args:  cobra.MaximumNArgs(1),
+		Short: "show a run again, in any format (no RUN = the latest)",
+		Args:  atMost(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if !slices.Contains(report.Formats, format) {
 				return usageError("unknown format %q: there are %s", format, strings.Join(report.Formats, ", "))

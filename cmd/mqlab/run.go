@@ -30,13 +30,13 @@ func newRun() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "run [SCENARIO]",
-		Short: "measure: carry out a scenario (a built-in one or a file) and report",
+		Short: "measure: carry out a scenario (built-in, or a file) and report",
 		Long: `Carry out a scenario and report. Without a scenario: the quick comparison of the
 embedded brokers and whatever is installed.
 
 Exit codes: 0 done, 1 failed, 2 usage or bad scenario, 4 ran but not valid,
 130 interrupted (what was measured so far is kept and reported).`,
-		Args: cobra.MaximumNArgs(1),
+		Args: atMost(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			s, err := flags.load(cmd, args)
 			if err != nil {
