@@ -245,6 +245,23 @@ func TestResumeWithinLimit(t *testing.T) {
 	}
 }
 
+// TestNoOvertaking: between Ready and the reports that follow it, new messages wait although the window has room.
+func TestNoOvertaking(t *testing.T) {
+	c := dial(t, Config{Version: V311})
+	publish(t, c, 1, 1, false)
+	c.Open(0, nil)
+	if ev, _ := feed(t, c, []byte{0x20, 2, 1, 0}, nil); ev.Kind != proto.Ready {
+		t.Fatalf("%+v", ev)
+	}
+	_, err := c.Publish(&proto.Message{Token: 2, Topic: []byte("t"), QoS: 1}, nil)
+	if c.Room(1) != 0 || c.Room(2) != 0 || c.Room(0) == 0 || err != ErrNoRoom {
+		t.Errorf("room for %d, %d and %d; %v", c.Room(1), c.Room(2), c.Room(0), err)
+	}
+	if ev, _ := feed(t, c, nil, nil); ev.Kind != proto.Resend || c.Room(1) == 0 {
+		t.Errorf("%+v, room for %d", ev, c.Room(1))
+	}
+}
+
 // TestConfirmedTwice: a broker may confirm what it has from the lost connection and the repetition as well. The second
 // confirmation must neither be an error nor confirm another message.
 func TestConfirmedTwice(t *testing.T) {

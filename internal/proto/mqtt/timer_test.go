@@ -129,3 +129,36 @@ func TestServerMissesClient(t *testing.T) {
 	_, _, err = l.s.Tick(next, nil)
 	wantErr(t, err, "no packet from the client within 15s")
 }
+
+// TestAnswersKeepAlive: an acknowledgement is something sent.
+func TestAnswersKeepAlive(t *testing.T) {
+	c := dial(t, Config{Version: V311, KeepAlive: 10 * time.Second})
+	next := int64(0)
+	for range 20 {
+		feed(t, c, []byte{0x32, 5, 0, 1, 't', 0, 1}, nil)
+		var sent []int64
+		var err error
+		if sent, next, err = ticker(t, c, next, next); len(sent) != 0 || err != nil {
+			t.Fatalf("a ping although a PUBACK was sent; %v", err)
+		}
+	}
+}
+
+// TestSlowAnswers: as long as the broker answers one PINGREQ after the other, the later ones are not late.
+func TestSlowAnswers(t *testing.T) {
+	c := dial(t, Config{Version: V311, KeepAlive: 10 * time.Second})
+	c.Barrier(1, nil)
+	c.Barrier(2, nil)
+	if _, _, err := ticker(t, c, 0, 9*second); err != nil {
+		t.Fatal(err)
+	}
+	var ev proto.Event
+	if _, _, err := c.Feed(9*second, []byte{0xD0, 0}, nil, &ev); err != nil || ev.Kind != proto.None {
+		t.Fatalf("%+v, %v", ev, err)
+	}
+	if _, _, err := c.Tick(19*second, nil); err != nil {
+		t.Error(err)
+	}
+	_, _, err := c.Tick(19*second+1, nil)
+	wantErr(t, err, "no answer to PINGREQ")
+}
