@@ -231,11 +231,29 @@ func (w *Local) await(ctx context.Context, done func() bool) error {
 		}
 		if err := pause(ctx, wait); err != nil {
 			if errors.Is(err, errNotReady) {
-				return fmt.Errorf("%w: %d of %d", err, w.ready(), len(w.clients))
+				return w.notReady()
 			}
 			return err
 		}
 	}
+}
+
+// notReady says how far Prepare came in time, and what most of the failures were; without any, the broker was silent.
+func (w *Local) notReady() error {
+	var c engine.Connections
+	w.each(func(s *shard, _ int64) {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		c.Add(s.core.Connections())
+	})
+	why := fmt.Sprintf("%s accepts connections, but does not answer in %s", w.dial.addr, w.share.Trial.Subject.Protocol)
+	most := 0
+	for reason, n := range c.Failures {
+		if n > most {
+			why, most = reason, n
+		}
+	}
+	return fmt.Errorf("%w: %d of %d: %s", errNotReady, w.ready(), len(w.clients), why)
 }
 
 func pause(ctx context.Context, d time.Duration) error {
