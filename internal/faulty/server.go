@@ -31,6 +31,10 @@ type link struct {
 	gone chan struct{} // closed when the socket is done with
 }
 
+// slowReadBuffer is how much the kernel takes in advance where reading is slow on purpose: a few segments of the loopback
+// interface, since a smaller window makes TCP itself stop and go.
+const slowReadBuffer = 256 << 10
+
 // fullAt is how many bytes may wait for a writer before the Broker is asked to wait.
 const fullAt = 256 << 10
 
@@ -86,7 +90,7 @@ func (s *Server) accept(ln net.Listener) error {
 		}
 		l := &link{net: c, wake: make(chan struct{}, 1), gone: make(chan struct{})}
 		if tcp, ok := c.(*net.TCPConn); ok && s.broker.cfg.Plan.ReadBytesPerS > 0 {
-			_ = tcp.SetReadBuffer(16 << 10) // so that a full socket shows early; otherwise only later
+			_ = tcp.SetReadBuffer(slowReadBuffer) // otherwise a full socket only shows later
 		}
 		s.mu.Lock()
 		s.links[id] = l
@@ -266,14 +270,16 @@ func isClosed(c <-chan struct{}) bool {
 
 // Listen opens a free port of the loopback interface and serves it in the background. stop ends it and returns what
 // Serve returned.
-func (s *Server) Listen() (addr string, stop func() error, err error) {
+func (s *Server) Listen() (addr string, stop func() error, err error) { return listen(s.Serve) }
+
+func listen(serve func(context.Context, net.Listener) error) (addr string, stop func() error, err error) {
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return "", nil, err
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
-	go func() { ended <- s.Serve(ctx, ln) }()
+	go func() { ended <- serve(ctx, ln) }()
 	return ln.Addr().String(), func() error {
 		cancel()
 		return <-ended

@@ -75,7 +75,7 @@ type Count struct {
 	Reordered, MaxReorder       uint64
 	Corrupt, Foreign            uint64
 	Unknown                     uint64 // received, but never sent
-	responses                   []int64
+	responses, services         []int64
 }
 
 type message struct {
@@ -135,6 +135,7 @@ func (c *Count) arrived(p path, list []Record, sent map[message]bool) {
 		seen[r.Seq] = true
 		c.Delivered++
 		c.responses = append(c.responses, r.Received-r.Due)
+		c.services = append(c.services, r.Received-r.Sent)
 		if r.Seq < highest {
 			c.Reordered++
 			c.MaxReorder = max(c.MaxReorder, highest-r.Seq)
@@ -153,10 +154,15 @@ func (c *Count) Response(q float64) (ns int64, ok bool) {
 	return c.responses[rank-1], true
 }
 
-// Above returns how many deliveries took longer than ns.
-func (c *Count) Above(ns int64) (n uint64) {
-	for _, r := range c.responses {
-		if r > ns {
+// Above returns how many deliveries came more than ns after they were due.
+func (c *Count) Above(ns int64) int { return above(c.responses, ns) }
+
+// ServiceAbove returns how many deliveries came more than ns after they were sent.
+func (c *Count) ServiceAbove(ns int64) int { return above(c.services, ns) }
+
+func above(spans []int64, ns int64) (n int) {
+	for _, s := range spans {
+		if s > ns {
 			n++
 		}
 	}
