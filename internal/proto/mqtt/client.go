@@ -255,5 +255,8 @@ func (c *Client) suback(body []byte, ev *proto.Event) error {
 		ev.QoS, ev.Err = 0, reasonError("broker refused the subscription", code, text)
 	}
 	c.out.release(id)
+	if c.out.unused() {
+		c.out = nil
+	}
 	return nil
 }

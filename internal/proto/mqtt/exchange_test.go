@@ -311,6 +311,22 @@ func TestConfirmedBeforeRepeated(t *testing.T) {
 	}
 }
 
+// TestRecordedBeforeRepeated: a PUBREC that comes before the repetition was reported leaves only PUBREL to be sent.
+func TestRecordedBeforeRepeated(t *testing.T) {
+	c := dial(t, Config{Version: V5, SessionExpiry: time.Hour})
+	publish(t, c, 1, 1, false)
+	publish(t, c, 2, 2, false)
+	reopen(t, c, true, 0x21, 0, 1)
+	events, out, err := all(c, []byte{0x50, 2, 0, 2, 0x40, 2, 0, 1})
+	wantBytes(t, out, 0x62, 2, 0, 2)
+	if got := tokens(events); err != nil || !slices.Equal(got, []uint64{1}) || c.Room(1) != 0 {
+		t.Errorf("%+v, room for %d, %v", events, c.Room(1), err)
+	}
+	if ev, _ := feed(t, c, []byte{0x70, 2, 0, 2}, nil); ev.Kind != proto.Acked || ev.Token != 2 || c.Room(1) != 1 {
+		t.Errorf("%+v, room for %d", ev, c.Room(1))
+	}
+}
+
 // TestRepetitionRefusedAsInUse: the broker has the message from the first try.
 func TestRepetitionRefusedAsInUse(t *testing.T) {
 	c := dial(t, Config{Version: V5, SessionExpiry: time.Hour})

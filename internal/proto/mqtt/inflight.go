@@ -127,6 +127,16 @@ func (f *inflight) unlist(i int) (reported bool) {
 	return reported
 }
 
+// unused tells that no packet identifier is in use, nor rests for a reason. It looks at the newest ones first.
+func (f *inflight) unused() bool {
+	for i := len(f.slots) - 1; i >= 0; i-- {
+		if f.slots[i].state != slotFree {
+			return false
+		}
+	}
+	return true
+}
+
 // messages counts application messages that are not acknowledged, sent on this connection or not.
 func (f *inflight) messages() int {
 	if f == nil {

@@ -131,6 +131,35 @@ func TestServerVerdict(t *testing.T) {
 	}
 }
 
+// TestServerVerdictOnRepetition: what was taken once is not refused when it comes again.
+func TestServerVerdictOnRepetition(t *testing.T) {
+	var verdict byte
+	s := serve(t, Config{Version: V5}, ServerConfig{Verdict: func([]byte, uint8) byte { return verdict }})
+	feed(t, s, []byte("\x34\x06\x00\x01t\x00\x01\x00"), nil)
+	verdict = 0x97
+	ev, out := feed(t, s, []byte("\x3c\x06\x00\x01t\x00\x01\x00"), nil)
+	wantBytes(t, out, 0x50, 2, 0, 1)
+	if ev.Kind != proto.None {
+		t.Errorf("%+v", ev)
+	}
+}
+
+// TestServerCleanStart: a client that wants no old session gets none.
+func TestServerCleanStart(t *testing.T) {
+	s := serve(t, Config{Version: V5, SessionExpiry: time.Hour}, ServerConfig{})
+	publish(t, s, 1, 1, false)
+	message := []byte("\x34\x06\x00\x01t\x00\x01\x00")
+	feed(t, s, message, nil)
+	s.Open(0, nil)
+	events, out, err := all(s, NewClient(&Config{Version: V5, CleanStart: true}, "id").Open(0, nil))
+	if err != nil || len(events) != 1 || events[0].Resumed || out[2] != 0 || s.InFlight() != 0 {
+		t.Errorf("%+v, CONNACK % x, %d in flight, %v", events, out, s.InFlight(), err)
+	}
+	if ev, _ := feed(t, s, message, nil); ev.Kind != proto.Delivered {
+		t.Error("an identifier of the old session hides a message of the new one")
+	}
+}
+
 // TestServerViolations: each breach by a client is an error in words.
 func TestServerViolations(t *testing.T) {
 	tests := []struct{ versions, in, want string }{

@@ -209,6 +209,7 @@ func (s *suite) credentials(t *testing.T) {
 func (s *suite) maxPacket(t *testing.T) {
 	p := &peer{t: t, client: s.p.NewClient(&Options{ID: randomID(), User: User, Password: Password})}
 	p.reconnect(s.b.Guarded)
+	t.Cleanup(func() { _ = p.conn.nc.Close() })
 	topic, size := s.topic(t), s.b.GuardedMaxPayload
 	p.subscribe(proto.Subscription{Topic: topic})
 	err := p.conn.Send(func(out []byte) ([]byte, error) {
