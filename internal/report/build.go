@@ -19,10 +19,16 @@ const lostWord = "lost"
 func build(s *summary.Summary, o *Options) *document {
 	d := &document{title: fmt.Sprintf("mqlab run %s (%s)", s.Run.Scenario, s.Run.ID)}
 	groups := groupsOf(s)
+	contested := 0
+	for _, g := range groups {
+		if g.contested() {
+			contested++
+		}
+	}
 	d.head(s)
 	d.verdict(s, groups)
 	for _, g := range groups {
-		d.group(s, g)
+		d.group(g, contested > 1)
 	}
 	if len(s.Trials) == 1 {
 		d.detail(&s.Trials[0])
@@ -30,8 +36,11 @@ func build(s *summary.Summary, o *Options) *document {
 	if o.Trials {
 		d.trials(s)
 	}
-	d.validity(s)
+	if len(s.Trials) > 0 {
+		d.validity(s)
+	}
 	d.end(s, o)
+	d.sections = slices.DeleteFunc(d.sections, func(s *section) bool { return len(s.blocks) == 0 })
 	return d
 }
 
@@ -96,8 +105,13 @@ func (d *document) verdict(s *summary.Summary, groups []*group) {
 	if total > 0 {
 		v.say(tally(n))
 	}
-	if missing := s.Run.TrialsPlanned - len(s.Trials); missing > 0 {
+	switch missing := s.Run.TrialsPlanned - len(s.Trials); {
+	case missing > 0:
 		v.say(bad, fmt.Sprintf("%s of %d planned trials were not run.", summary.Count(uint64(missing)), s.Run.TrialsPlanned))
+	case !s.Run.Complete:
+		v.say(bad, "The run did not reach its end.")
+	case missing < 0:
+		v.say(plain, plural(uint64(-missing), "trial")+" beyond the plan, in place of invalid ones.")
 	}
 }
 
@@ -253,9 +267,6 @@ func (d *document) end(s *summary.Summary, o *Options) {
 	}
 	if o.Dir != "" {
 		e.add(command("mqlab report " + quoted([]string{o.Dir})))
-	}
-	if len(e.blocks) == 0 {
-		d.sections = d.sections[:len(d.sections)-1]
 	}
 }
 

@@ -166,6 +166,11 @@ func (g *group) valid() bool {
 	return slices.ContainsFunc(g.rows, func(r row) bool { return r.cell.Valid > 0 })
 }
 
+// repeated reports whether any figure is a median.
+func (g *group) repeated() bool {
+	return slices.ContainsFunc(g.rows, func(r row) bool { return r.cell.Valid > 1 })
+}
+
 // sentences are the verdicts of the metrics that matter for the load; others only where there is a difference.
 func (g *group) sentences() list {
 	always, different := []string{summary.ResponseP50, summary.ResponseP99}, []string{summary.DeliveredPer, summary.LostRatio}

@@ -22,37 +22,40 @@ var (
 	closedCost    = []column{{summary.LostRatio, "lost", false}, {summary.BrokerCPU, "CPU/delivery", true}, {summary.BrokerPSS, "memory", false}}
 )
 
-// group writes the tables of one group.
-func (d *document) group(s *summary.Summary, g *group) {
+// group writes the tables of one group; where several are compared, its verdict stands here.
+func (d *document) group(g *group, several bool) {
 	sec := d.section(g.heading)
 	sec.say(plain, g.load())
 	if len(g.unlike) > 0 {
 		var words []string
 		for _, u := range g.unlike {
-			words = append(words, u.Subject+" "+u.Why)
+			words = append(words, u.Subject+" ("+u.Guarantee+")")
 		}
-		sec.say(caution, "Not ranked together with other guarantees: "+strings.Join(words, "; ")+".")
+		sec.say(caution, "Never ranked together, because the guarantee is another: "+strings.Join(words, ", ")+".")
 	}
-	if g.contested() && len(s.Cells) > len(g.rows) {
+	if g.contested() && several {
 		sec.add(g.sentences())
 	}
 	if !g.valid() {
 		sec.say(bad, "No valid trial.")
 		return
 	}
-	const medians = ", median of the repetitions, 95 % bootstrap interval of the median:"
+	medians, sums := "", ""
+	if g.repeated() {
+		medians, sums = "; median of the repetitions, and 95 % bootstrap interval of the median", "; sum of the valid repetitions"
+	}
 	if g.openLoop {
-		sec.say(plain, "Response time from due to received"+medians)
+		sec.say(plain, "Response time, from due to received"+medians+":")
 		sec.add(g.table(openColumns, true))
-		sec.say(plain, "Rate inside the measure window and what the broker used, medians:")
+		sec.say(plain, "Rate inside the measure window, and what the broker used:")
 		sec.add(g.table(openCost, false))
 	} else {
-		sec.say(plain, "Deliveries inside the measure window and response time"+medians)
+		sec.say(plain, "Deliveries inside the measure window, and response time"+medians+":")
 		sec.add(g.table(closedColumns, true))
-		sec.say(plain, "What the broker used, medians:")
+		sec.say(plain, "What was lost, and what the broker used:")
 		sec.add(g.table(closedCost, false))
 	}
-	sec.say(plain, "Messages, sum of the valid repetitions:")
+	sec.say(plain, "Messages"+sums+":")
 	sec.add(g.counts())
 	if g.hasUnknown() {
 		sec.say(plain, fmt.Sprintf("%s not known, or too few messages for this percentile; %s: the percentile falls among lost messages.", unknown, lostWord))
@@ -193,7 +196,7 @@ func countOf(c *summary.Counts, field string) string {
 // trials shows every trial on one row.
 func (d *document) trials(s *summary.Summary) {
 	sec := d.section("Trials")
-	t := &table{head: []string{"trial", "subject", "point", "rep", "p50", "p99", "delivered/s", "lost", "validity"}, left: 2}
+	t := &table{head: []string{"trial", "point", "rep", "p50", "p99", "delivered/s", "lost", "validity"}, left: 1}
 	for i := range s.Trials {
 		x := &s.Trials[i]
 		p50, p99 := unknown, unknown
@@ -204,7 +207,7 @@ func (d *document) trials(s *summary.Summary) {
 		if r := x.Rates.Delivered; r != nil {
 			delivered = summary.Number(*r)
 		}
-		t.row(fmt.Sprint(x.ID), x.Subject.Name, fmt.Sprint(x.Point), fmt.Sprint(x.Repetition), p50, p99, delivered, countOf(&x.Counts, "lost"), stateWords(x))
+		t.row(fmt.Sprintf("%d %s", x.ID, x.Subject.Name), fmt.Sprint(x.Point), fmt.Sprint(x.Repetition), p50, p99, delivered, countOf(&x.Counts, "lost"), stateWords(x))
 	}
 	sec.add(t)
 }

@@ -10,11 +10,11 @@
 //	  trials/1/monitor.jsonl               one line per sample of the monitor
 //	  trials/1/events.jsonl                one line per Event
 //	  trials/1/samples.bin                 optional: every message, see Sample
-//	  trials/1/trial.json                  TrialRecord; appears whole, by rename, when the trial has ended
+//	  trials/1/trial.json                  TrialRecord; replaced whole, by rename, when the trial has ended
 //	  summary.json                         appears whole when the run has ended
 //
 // A window's histograms are written before its line, so a line that can be read is complete; a last line that was cut
-// is ignored. A trial without trial.json was cut and is marked so. Anything else that is missing or does not parse is
+// is ignored. A trial without trial.json, or with that of its beginning, was cut and is marked so. Anything else that is missing or does not parse is
 // reported in Trial.Damage: it is never passed over in silence.
 //
 // Credentials are never given to this package; the user part of any URL that reaches it is removed before it is written.

@@ -22,7 +22,6 @@ import (
 type Run struct {
 	Dir      string
 	Manifest Manifest
-	Complete bool    // the run reached its end
 	Trials   []Trial // those that were begun, by id
 }
 
@@ -48,8 +47,6 @@ func Open(dir string) (*Run, error) {
 	if r.Manifest, err = readManifest(root); err != nil {
 		return nil, fmt.Errorf("%s: %w", dir, err)
 	}
-	_, err = root.Stat(summaryFile)
-	r.Complete = err == nil
 	for _, id := range trialIDs(root) {
 		r.Trials = append(r.Trials, readTrial(root, id, &r.Manifest))
 	}

@@ -110,8 +110,11 @@ func TestRoundTrip(t *testing.T) {
 	must(t, w.Finish(map[string]int{"schema": 1}))
 
 	r := open(t, w.Dir())
-	if !r.Complete || len(r.Trials) != 1 {
-		t.Fatalf("complete %v, %d trials", r.Complete, len(r.Trials))
+	if len(r.Trials) != 1 {
+		t.Fatalf("%d trials", len(r.Trials))
+	}
+	if _, err := os.Stat(filepath.Join(w.Dir(), summaryFile)); err != nil {
+		t.Error(err)
 	}
 	got := r.Trials[0]
 	if diff := cmp.Diff(*rec, got.TrialRecord); diff != "" {
@@ -130,6 +133,23 @@ func TestRoundTrip(t *testing.T) {
 	m.Schema = Schema
 	if diff := cmp.Diff(m, r.Manifest); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// TestBegunTrialIsCut: until it has ended, a trial is cut, but known.
+func TestBegunTrialIsCut(t *testing.T) {
+	w := create(t, t.TempDir())
+	tw := mustTrial(t, w, 9) // not in the plan
+	begun := TrialRecord{State: Finished, Trial: plan.Trial{ID: 9, Cell: 4}, Broker: Broker{Name: "nats", Version: "2"}}
+	must(t, tw.Begin(begun))
+	must(t, tw.Window(window("sub", 1)))
+	got := open(t, w.Dir()).Trials[0]
+	if got.State != Cut || got.Trial.Cell != 4 || got.Broker.Version != "2" || len(got.Windows) != 1 || got.Damage != nil {
+		t.Errorf("%+v, damage %q", got.TrialRecord, got.Damage)
+	}
+	must(t, tw.Finish(&begun))
+	if got := open(t, w.Dir()).Trials[0]; got.State != Finished {
+		t.Errorf("state %s", got.State)
 	}
 }
 

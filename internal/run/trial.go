@@ -50,6 +50,18 @@ func (t *TrialWriter) Origin(measure time.Time) {
 	t.origin = measure
 }
 
+// Begin writes what is known when a trial begins, so that a trial that is cut is known as more than a number. Finish
+// replaces it.
+func (t *TrialWriter) Begin(r TrialRecord) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	r.State = Cut
+	if t.err == nil {
+		t.fail(writeWhole(t.root, recordFile, &r))
+	}
+	return t.err
+}
+
 // Window appends a window and its histograms.
 func (t *TrialWriter) Window(w *ledger.Window) error {
 	t.mu.Lock()

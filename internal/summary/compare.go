@@ -44,8 +44,8 @@ type Excluded struct {
 
 // Unlike is a subject of the same point that gives another guarantee.
 type Unlike struct {
-	Subject string `json:"subject"`
-	Why     string `json:"why"`
+	Subject   string `json:"subject"`
+	Guarantee string `json:"guarantee"`
 }
 
 // Verdict says what the repetitions show about two subjects.
@@ -126,7 +126,7 @@ func fieldsOf(trials []Trial) []*field {
 				continue
 			}
 			for _, name := range other.subjects {
-				f.unlike = append(f.unlike, Unlike{name, "delivers " + other.guarantee + ", the others here " + f.guarantee})
+				f.unlike = append(f.unlike, Unlike{name, other.guarantee})
 			}
 		}
 	}

@@ -1,10 +1,12 @@
 package summary
 
 import (
+	"slices"
 	"time"
 
 	"github.com/mqlab/mqlab/internal/hist"
 	"github.com/mqlab/mqlab/internal/ledger"
+	"github.com/mqlab/mqlab/internal/plan"
 	"github.com/mqlab/mqlab/internal/run"
 )
 
@@ -15,7 +17,7 @@ func Of(r *run.Run) *Summary {
 		Schema: Schema,
 		Run: Run{
 			ID: m.ID, Scenario: m.Scenario, Description: m.Plan.Description, Seed: m.Seed, Started: m.Started, Command: m.Command,
-			Host: m.Host, TrialsPlanned: len(m.Plan.Trials), Complete: r.Complete,
+			Host: m.Host, TrialsPlanned: len(m.Plan.Trials), Complete: complete(r),
 		},
 		Trials: []Trial{},
 	}
@@ -25,6 +27,19 @@ func Of(r *run.Run) *Summary {
 	s.Cells = cellsOf(s.Trials)
 	s.Comparisons = comparisonsOf(s.Trials, m.Seed)
 	return s
+}
+
+// complete reports whether every planned trial was begun and none was stopped.
+func complete(r *run.Run) bool {
+	begun := map[int]bool{}
+	for i := range r.Trials {
+		t := &r.Trials[i]
+		if t.State == run.Cut || t.Checks.Interrupted {
+			return false
+		}
+		begun[t.Trial.ID] = true
+	}
+	return !slices.ContainsFunc(r.Manifest.Plan.Trials, func(t plan.Trial) bool { return !begun[t.ID] })
 }
 
 // folded is what the windows of a trial add up to.
@@ -135,7 +150,7 @@ func subjectOf(rec *run.Trial) Subject {
 func (f *folded) countsOf() Counts {
 	c := f.counts
 	counts := Counts{
-		Offered: &c.Offered, Sent: &c.Sent, Expected: &c.Expected, Received: &c.Received, Delivered: &c.Delivered,
+		Offered: &c.Offered, Sent: &c.Sent, Received: &c.Received, Delivered: &c.Delivered,
 		Drained: &c.Drained, Duplicates: &c.Duplicates, Reordered: &c.Reordered, MaxReorder: &c.MaxReorder,
 		Corrupt: &c.Corrupt, Foreign: &c.Foreign, ClockSkew: &c.ClockSkew, Resent: &c.Resent,
 	}
@@ -145,7 +160,7 @@ func (f *folded) countsOf() Counts {
 	if !f.final {
 		return counts
 	}
-	counts.Unsent, counts.Lost, counts.UndeliveredUnsent, counts.Late = &c.Unsent, &c.Lost, &c.UndeliveredUnsent, &c.Late
+	counts.Unsent, counts.Expected, counts.Lost, counts.UndeliveredUnsent, counts.Late = &c.Unsent, &c.Expected, &c.Lost, &c.UndeliveredUnsent, &c.Late
 	if f.guaranteed() {
 		counts.Unconfirmed = &c.Unconfirmed
 	}

@@ -112,7 +112,7 @@ func TestCutTrialGuessesNothing(t *testing.T) {
 	equal(t, "offered", x.Counts.Offered, 3000)
 	equal(t, "delivered", x.Counts.Delivered, 3000)
 	for name, v := range map[string]*uint64{
-		"lost": x.Counts.Lost, "unsent": x.Counts.Unsent, "unconfirmed": x.Counts.Unconfirmed, "undelivered_unsent": x.Counts.UndeliveredUnsent,
+		"lost": x.Counts.Lost, "expected": x.Counts.Expected, "unsent": x.Counts.Unsent, "unconfirmed": x.Counts.Unconfirmed, "undelivered_unsent": x.Counts.UndeliveredUnsent,
 	} {
 		if v != nil {
 			t.Errorf("%s is %d", name, *v)
@@ -244,6 +244,27 @@ func reach(v any, path []string) bool {
 	}
 	next, ok := object[path[0]]
 	return ok && reach(next, path[1:])
+}
+
+func TestComplete(t *testing.T) {
+	for name, c := range map[string]struct {
+		edit func(*runtest.Trial)
+		want bool
+	}{
+		"whole":       {nil, true},
+		"failed":      {recordOf(func(r *run.TrialRecord) { r.State = run.Failed }), true},
+		"interrupted": {recordOf(func(r *run.TrialRecord) { r.Checks.Interrupted = true }), false},
+		"killed":      {func(r *runtest.Trial) { r.Cut = true }, false},
+	} {
+		r := runtest.Write(t, "one", runtest.Repeated([]string{"nats"}, 1, 1, runtest.Params(), c.edit))
+		if got := summary.Of(r).Run.Complete; got != c.want {
+			t.Errorf("%s: complete %v", name, got)
+		}
+		r.Manifest.Plan.Trials = append(r.Manifest.Plan.Trials, plan.Trial{ID: 2})
+		if summary.Of(r).Run.Complete {
+			t.Errorf("%s: complete although a trial is missing", name)
+		}
+	}
 }
 
 func TestEmptyRun(t *testing.T) {

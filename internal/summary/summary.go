@@ -36,7 +36,7 @@ type Run struct {
 	Command       []string  `json:"command,omitempty"`
 	Host          run.Host  `json:"host"`
 	TrialsPlanned int       `json:"trials_planned"`
-	Complete      bool      `json:"complete"` // false: killed or still running
+	Complete      bool      `json:"complete"` // every planned trial was run to its end
 }
 
 // Trial is one subject under one load, once.
