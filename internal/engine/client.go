@@ -23,15 +23,15 @@ const (
 type client struct {
 	session proto.Client
 	pub     *publisher
-	sub     *subscriber
+	sub     *SubscribeSpec
 	pend    []byte // what the socket did not take
 	tick    int64  // when the session wants Tick
 	at      int64  // deadline in timers
 	dialled int64  // when the present attempt began
-	id      int
+	id      int32
 	number  uint32
 	slot    int32 // place in timers, -1 = none
-	retries int32
+	retries uint8 // attempts to connect since it was ready; 255 = that many or more
 	state   state
 	full    bool // the socket takes no more bytes now
 	was     bool // has been ready before
@@ -45,29 +45,26 @@ type ClientSpec struct {
 	Subscribe *SubscribeSpec
 }
 
-// SubscribeSpec says what a connection receives: streams FirstStream … FirstStream+len(Trackers)-1.
+// SubscribeSpec says what a connection receives: streams FirstStream … FirstStream+len(Trackers)-1. It belongs to the Core
+// that it was added to.
 type SubscribeSpec struct {
 	Subscriptions []proto.Subscription
 	FirstStream   uint32
 	Trackers      []ledger.Tracker // shared subscriptions give the same slice to all members
-}
-
-type subscriber struct {
-	SubscribeSpec
-	left int // subscriptions not yet confirmed
+	left          int32            // subscriptions not yet confirmed
 }
 
 // Add registers a connection and returns its id, counted from 0. The Wire has yet to dial it.
 func (c *Core) Add(s ClientSpec) int {
-	cl := &client{session: s.Session, id: len(c.clients), number: s.Number, slot: -1, tick: math.MaxInt64, at: math.MaxInt64}
+	cl := &client{session: s.Session, id: int32(len(c.clients)), number: s.Number, slot: -1, tick: math.MaxInt64, at: math.MaxInt64}
 	if s.Publish != nil {
 		cl.pub = newPublisher(s.Publish)
 	}
 	if s.Subscribe != nil {
-		cl.sub = &subscriber{SubscribeSpec: *s.Subscribe}
+		cl.sub = s.Subscribe
 	}
 	c.clients = append(c.clients, cl)
-	return cl.id
+	return int(cl.id)
 }
 
 // Dialling tells that an attempt to connect id begins.
@@ -167,7 +164,7 @@ func (c *Core) accepted(cl *client, now int64) {
 	}
 	cl.state = subscribing
 	if cl.sub != nil {
-		cl.sub.left = len(cl.sub.Subscriptions)
+		cl.sub.left = int32(len(cl.sub.Subscriptions))
 		for i := range cl.sub.Subscriptions {
 			out, err := cl.session.Subscribe(&cl.sub.Subscriptions[i], c.out)
 			if err != nil {
@@ -203,7 +200,7 @@ func (c *Core) settled(cl *client, now int64) {
 	c.recorder(cl).record(ledger.Connect, now-cl.dialled)
 	if cl.was {
 		c.conns.Reconnected++
-		c.event(now, "reconnected", cl.id, "")
+		c.event(now, "reconnected", int(cl.id), "")
 	}
 	cl.was = true
 	c.schedule(cl)
@@ -215,7 +212,7 @@ func (c *Core) refused(cl *client, now int64, err error) {
 		return
 	}
 	c.conns.note(err.Error(), 1)
-	c.event(now, "refused", cl.id, err.Error())
+	c.event(now, "refused", int(cl.id), err.Error())
 	c.fail(err)
 }
 
@@ -242,22 +239,22 @@ func (c *Core) drop(cl *client, now int64, err error) {
 		c.progress.Ready--
 		c.conns.Lost++
 		c.conns.note(err.Error(), 1)
-		c.event(now, "lost", cl.id, err.Error())
+		c.event(now, "lost", int(cl.id), err.Error())
 	default:
 		c.conns.Failed++
 		c.conns.note(err.Error(), 1)
-		c.event(now, "failed", cl.id, err.Error())
+		c.event(now, "failed", int(cl.id), err.Error())
 		if !cl.was && Permanent(err) {
 			c.fail(err)
 		}
 	}
 	if cl.state != down {
-		c.wire.Hangup(cl.id)
+		c.wire.Hangup(int(cl.id))
 	}
 	cl.state, cl.full, cl.pend = down, true, nil
 	c.schedule(cl)
 	if c.progress.Err == nil && (c.Reconnect || !cl.was) {
-		c.wire.Dial(cl.id, now+int64(c.backOff(cl)))
+		c.wire.Dial(int(cl.id), now+int64(c.backOff(cl)))
 	} else if c.progress.Err == nil {
 		c.fail(fmt.Errorf("connection lost, and reconnecting is off: %w", err))
 	}
@@ -266,7 +263,7 @@ func (c *Core) drop(cl *client, now int64, err error) {
 // backOff doubles from 100 ms to 5 s, with "equal jitter": half fixed, half random.
 func (c *Core) backOff(cl *client) time.Duration {
 	d := min(100*time.Millisecond<<min(cl.retries, 10), 5*time.Second)
-	cl.retries++
+	cl.retries += min(1, math.MaxUint8-cl.retries)
 	return d/2 + time.Duration(c.rng.Int64N(int64(d/2)))
 }
 
@@ -283,7 +280,7 @@ func (c *Core) Goodbye(now int64) {
 		if cl.state != down {
 			c.send(cl, cl.session.Close(c.out[:0]), now)
 			cl.state = down
-			c.wire.Hangup(cl.id)
+			c.wire.Hangup(int(cl.id))
 		}
 	}
 }

@@ -251,7 +251,7 @@ func (c *Core) send(cl *client, b []byte, now int64) {
 		cl.pend = append(cl.pend, b...)
 		return
 	}
-	n, more, err := c.wire.Send(cl.id, b)
+	n, more, err := c.wire.Send(int(cl.id), b)
 	c.recorder(cl).window().InWindow.BytesOut += uint64(n)
 	cl.full = !more
 	if n < len(b) {

@@ -146,7 +146,7 @@ func TestTimersGiveClientsInOrder(t *testing.T) {
 	var h timers
 	clients := make([]client, 200)
 	for i := range clients {
-		clients[i] = client{id: i, slot: -1, at: math.MaxInt64}
+		clients[i] = client{id: int32(i), slot: -1, at: math.MaxInt64}
 		h.set(&clients[i], int64((i*7919)%199))
 	}
 	for i := range clients {

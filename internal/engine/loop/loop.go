@@ -42,7 +42,7 @@ type Loop struct {
 
 	cfg    Config
 	dialer engine.Dialer
-	socks  []*sock
+	socks  []sock
 	buf    []byte
 	waker  int // eventfd
 	epoll  int
@@ -63,9 +63,9 @@ type Loop struct {
 
 // sock is one connection's place in the loop.
 type sock struct {
-	fd      int
 	part    []byte // an incomplete unit that waits for more bytes
 	pace    *engine.ReadPace
+	fd      int32
 	armed   bool // waiting for EPOLLOUT
 	stopped bool // not reading until pace allows
 }
@@ -88,7 +88,7 @@ func New(cfg Config, settings engine.Settings, dialer engine.Dialer) (*Loop, err
 
 // Add registers a connection; pace limits how fast it reads (nil = as fast as it can). It must be called before Run.
 func (l *Loop) Add(s engine.ClientSpec, pace *engine.ReadPace) int {
-	l.socks = append(l.socks, &sock{fd: -1, pace: pace})
+	l.socks = append(l.socks, sock{fd: -1, pace: pace})
 	return l.Core.Add(s)
 }
 
@@ -200,7 +200,7 @@ func (l *Loop) serve(ev *unix.EpollEvent) {
 		_, _ = unix.Read(l.waker, b[:]) // only the wake-up matters
 		return
 	}
-	s := l.socks[id]
+	s := &l.socks[id]
 	if s.fd < 0 {
 		return
 	}

@@ -29,7 +29,7 @@ func (l *Loop) read(id int, s *sock) {
 			return
 		}
 	}
-	n, kernel, err := l.receive(s.fd, room)
+	n, kernel, err := l.receive(int(s.fd), room)
 	now := clock.Now()
 	switch {
 	case errors.Is(err, unix.EAGAIN) || errors.Is(err, unix.EINTR):
@@ -121,7 +121,7 @@ func (l *Loop) resume(now int64) int64 {
 	next := int64(math.MaxInt64)
 	waiting := l.slow[:0]
 	for _, id := range l.slow {
-		s := l.socks[id]
+		s := &l.socks[id]
 		if at := s.pace.Next(now); at > now && s.fd >= 0 {
 			next = min(next, at)
 			waiting = append(waiting, id)

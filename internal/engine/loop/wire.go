@@ -18,7 +18,7 @@ import (
 
 // Send implements engine.Wire.
 func (l *Loop) Send(id int, b []byte) (n int, more bool, err error) {
-	s := l.socks[id]
+	s := &l.socks[id]
 	if s.fd < 0 {
 		return 0, false, net.ErrClosed
 	}
@@ -77,8 +77,8 @@ func takeFD(conn net.Conn) (int, error) {
 }
 
 func (l *Loop) attach(id, fd int) error {
-	s := l.socks[id]
-	s.fd, s.part, s.armed, s.stopped = fd, nil, false, false
+	s := &l.socks[id]
+	s.fd, s.part, s.armed, s.stopped = int32(fd), nil, false, false
 	if l.cfg.KernelTime {
 		flags := unix.SOF_TIMESTAMPING_RX_SOFTWARE | unix.SOF_TIMESTAMPING_SOFTWARE
 		if err := unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_TIMESTAMPING, flags); err != nil {
@@ -90,17 +90,17 @@ func (l *Loop) attach(id, fd int) error {
 
 // Hangup implements engine.Wire.
 func (l *Loop) Hangup(id int) {
-	if s := l.socks[id]; s.fd >= 0 {
-		_ = unix.Close(s.fd) // takes it out of epoll, too
+	if s := &l.socks[id]; s.fd >= 0 {
+		_ = unix.Close(int(s.fd)) // takes it out of epoll, too
 		s.fd, s.part = -1, nil
 	}
 }
 
 // FDs calls f with the descriptor of each open connection. It must run on the loop's thread (Do).
 func (l *Loop) FDs(f func(id, fd int)) {
-	for id, s := range l.socks {
-		if s.fd >= 0 {
-			f(id, s.fd)
+	for id := range l.socks {
+		if fd := l.socks[id].fd; fd >= 0 {
+			f(id, int(fd))
 		}
 	}
 }
@@ -118,7 +118,7 @@ func interest(s *sock) uint32 {
 
 func (l *Loop) rearm(id int, s *sock) {
 	if s.fd >= 0 {
-		_ = l.watch(s.fd, id, interest(s), unix.EPOLL_CTL_MOD) // cannot fail for a descriptor that was added
+		_ = l.watch(int(s.fd), id, interest(s), unix.EPOLL_CTL_MOD) // cannot fail for a descriptor that was added
 	}
 }
 
