@@ -177,24 +177,43 @@ func (r *runner) finish(folder *run.Writer, stdout io.Writer, asJSON, interrupte
 
 // verdict turns a summary into an exit code: a cell without a valid repetition is no result.
 func verdict(s *summary.Summary) error {
-	failed, missing := 0, 0
-	for _, c := range s.Cells {
-		if c.Valid == 0 {
-			missing++
-		}
-	}
+	failed := 0
 	for i := range s.Trials {
 		if s.Trials[i].State == run.Failed {
 			failed++
 		}
 	}
-	switch {
-	case failed == len(s.Trials) && failed > 0:
+	if failed == len(s.Trials) && failed > 0 {
 		return exitError{exitFailed, errors.New(s.Trials[0].Failure)}
-	case missing > 0:
-		return exitError{exitInvalid, fmt.Errorf("not valid: %d of %d cells have no valid repetition; the reasons are above", missing, len(s.Cells))}
 	}
-	return nil
+	var missing []summary.Cell
+	for _, c := range s.Cells {
+		if c.Valid == 0 {
+			missing = append(missing, c)
+		}
+	}
+	if len(missing) == 0 {
+		return nil
+	}
+	return exitError{exitInvalid, fmt.Errorf("not valid: %d of %d cells have no valid repetition; %s: %s",
+		len(missing), len(s.Cells), missing[0].Subject.Name, whyInvalid(s, &missing[0]))}
+}
+
+// whyInvalid is why the first trial of a cell is no result, and what was heard from the broker most often.
+func whyInvalid(s *summary.Summary, c *summary.Cell) string {
+	for i := range s.Trials {
+		t := &s.Trials[i]
+		first := slices.IndexFunc(t.Reasons, func(r summary.Reason) bool { return r.Level == summary.Invalid })
+		if t.Cell != c.Cell || first < 0 {
+			continue
+		}
+		text := t.Reasons[first].Text
+		if t.State != run.Failed && t.Connections != nil && len(t.Connections.Failures) > 0 {
+			text += " (" + t.Connections.Failures[0].Reason + ")"
+		}
+		return text
+	}
+	return "it was not measured"
 }
 
 // commandLine is what repeats the run: the program by its name.

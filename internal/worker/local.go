@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"runtime"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/mqlab/mqlab/internal/clock"
@@ -26,7 +27,6 @@ type Local struct {
 	cancel   context.CancelFunc
 	shards   []shard
 	clients  []place // where each connection is, in the order they are dialled
-	receipts []Receipt
 	facts    Facts
 	running  sync.WaitGroup
 	mu       sync.Mutex // guards what shards gather at the end
@@ -135,12 +135,12 @@ func (w *Local) makeShards(p *plan.Params, secure bool) error {
 	return err
 }
 
-// fill spreads the connections over the shards: publisher and subscriber n of a pair share one.
+// fill spreads the connections over the shards: publisher and subscriber n of a pair share one. Subscribers come first.
 func (w *Local) fill(s *sessions) {
 	p := &w.share.Trial.Params
 	var common []ledger.Tracker
 	for n := w.share.Subscribers.From; n < w.share.Subscribers.To; n++ {
-		first, count := p.Streams(n)
+		_, count := p.Streams(n)
 		trackers := common
 		at := &w.shards[n%len(w.shards)]
 		if p.Pattern == plan.PatternShared {
@@ -148,9 +148,6 @@ func (w *Local) fill(s *sessions) {
 		}
 		if trackers == nil {
 			trackers = make([]ledger.Tracker, count)
-			for i := range trackers {
-				w.receipts = append(w.receipts, Receipt{Subscriber: n, Stream: uint32(first + i), Seen: &trackers[i]})
-			}
 		}
 		if p.Pattern == plan.PatternShared {
 			common = trackers
@@ -186,6 +183,11 @@ func (w *Local) Prepare(ctx context.Context) error {
 	limit := w.share.Trial.Params.Connect.Timeout
 	ctx, cancel := context.WithTimeoutCause(ctx, 2*limit+dialTime(&w.share.Trial.Params, len(w.clients)), errNotReady)
 	defer cancel()
+	return w.unanswered(w.connect(ctx))
+}
+
+// connect dials one client after the other, and returns when all are ready.
+func (w *Local) connect(ctx context.Context) error {
 	for i, c := range w.clients {
 		if err := w.await(ctx, func() bool { return i-w.ready() < atOnce(i) }); err != nil {
 			return err
@@ -236,6 +238,18 @@ func (w *Local) await(ctx context.Context, done func() bool) error {
 			return err
 		}
 	}
+}
+
+// unanswered words the end of a connection on which the first client got no answer.
+func (w *Local) unanswered(err error) error {
+	if w.ready() > 0 || !errors.Is(err, engine.ErrClosed) && !errors.Is(err, syscall.ECONNRESET) {
+		return err
+	}
+	tls := "without TLS"
+	if w.dial.tls != nil {
+		tls = "within TLS"
+	}
+	return fmt.Errorf("%s did not answer: %w: does that port speak %s, %s?", w.dial.addr, err, w.share.Trial.Subject.Protocol, tls)
 }
 
 // notReady says how far Prepare came in time, and what most of the failures were; without any, the broker was silent.
