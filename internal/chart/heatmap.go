@@ -2,6 +2,7 @@ package chart
 
 import (
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -89,7 +90,8 @@ func (h *HeatMap) grid() *grid {
 			low, high = min(low, row(v)), max(high, row(v))
 		}
 	}
-	for _, c := range h.Columns {
+	columns := slices.DeleteFunc(slices.Clone(h.Columns), func(c Column) bool { return !finite(c.From) || !finite(c.To) })
+	for _, c := range columns {
 		for _, b := range c.Buckets {
 			if b.Count > 0 {
 				reach(b.Value)
@@ -105,8 +107,8 @@ func (h *HeatMap) grid() *grid {
 		low, high = low-1, high+1
 	}
 	g := &grid{first: low, rows: high - low + 1}
-	merge := (len(h.Columns) + maxColumns - 1) / maxColumns
-	for i, c := range h.Columns {
+	merge := (len(columns) + maxColumns - 1) / maxColumns
+	for i, c := range columns {
 		if i%merge == 0 {
 			g.cols = append(g.cols, gridColumn{c.From, c.To, make([]int64, g.rows)})
 		}
