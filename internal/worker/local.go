@@ -20,17 +20,17 @@ import (
 
 // Local carries out a share in this process.
 type Local struct {
-	share    Share
-	sink     Sink
-	dial     *dialer
-	ctx      context.Context // of everything that runs in the background
-	cancel   context.CancelFunc
-	shards   []shard
-	clients  []place // where each connection is, in the order they are dialled
-	facts    Facts
-	running  sync.WaitGroup
-	mu       sync.Mutex // guards what shards gather at the end
-	failed   chan error // what a shard ended with, when it was not told to end
+	share   Share
+	sink    Sink
+	dial    *dialer
+	ctx     context.Context // of everything that runs in the background
+	cancel  context.CancelFunc
+	shards  []shard
+	clients []place // where each connection is, in the order they are dialled
+	facts   Facts
+	running sync.WaitGroup
+	mu      sync.Mutex // guards what shards gather at the end
+	failed  chan error // what a shard ended with, when it was not told to end
 }
 
 // shard is one Core with what drives it.
@@ -242,7 +242,8 @@ func (w *Local) await(ctx context.Context, done func() bool) error {
 
 // unanswered words the end of a connection on which the first client got no answer.
 func (w *Local) unanswered(err error) error {
-	if w.ready() > 0 || !errors.Is(err, engine.ErrClosed) && !errors.Is(err, syscall.ECONNRESET) {
+	var worded *connectError
+	if w.ready() > 0 || errors.As(err, &worded) || !errors.Is(err, engine.ErrClosed) && !errors.Is(err, syscall.ECONNRESET) {
 		return err
 	}
 	tls := "without TLS"
