@@ -1,0 +1,81 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/mqlab/mqlab/internal/broker"
+	"github.com/mqlab/mqlab/internal/guard"
+)
+
+// TestMain lets the test binary be mqlab: under its name for scripts, and by its hidden verbs as its own guard and embedded
+// brokers.
+func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && (os.Args[1] == guard.Verb || os.Args[1] == broker.Verb) {
+		os.Exit(mqlab())
+	}
+	testscript.Main(m, map[string]func(){"mqlab": func() { os.Exit(mqlab()) }})
+}
+
+// TestScripts runs the scripts of testdata/script, some at a time. The commands that they may use are those of commands.
+func TestScripts(t *testing.T) { testscript.Run(t, scripts("script")) }
+
+// TestTiming runs the scripts of testdata/timing one after the other: they look at times or load the machine.
+func TestTiming(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes half a minute")
+	}
+	testscript.RunT(oneAtATime{t}, scripts("timing"))
+}
+
+// oneAtATime is a testscript.T that runs nothing in parallel.
+type oneAtATime struct{ *testing.T }
+
+func (oneAtATime) Parallel() {}
+
+func (t oneAtATime) Run(name string, f func(testscript.T)) {
+	t.T.Run(name, func(t *testing.T) { f(oneAtATime{t}) })
+}
+
+func (oneAtATime) Verbose() bool { return testing.Verbose() }
+
+// tiny is a scenario file that every script finds: a trial of a fraction of a second.
+const tiny = `
+load: {rate: 40/s, payload: 64B, publishers: 1}
+connect: {timeout: 3s}
+phases: {settle: 0s, warmup: 0s, measure: 300ms, drain: 2s}
+repeat: 1
+`
+
+// theT is the key of a script's testscript.T.
+const theT = "T"
+
+// skip ends a script.
+func skip(ts *script, why string) { ts.Value(theT).(testscript.T).Skip(why) }
+
+// condition tells whether [hide] holds: whether this user may hide folders from a program (hidden.sh).
+func condition(name string) (bool, error) {
+	if name != "hide" {
+		return false, fmt.Errorf("unknown condition %s", name)
+	}
+	return exec.Command("unshare", "--map-root-user", "--mount", "true").Run() == nil, nil
+}
+
+func scripts(dir string) testscript.Params {
+	return testscript.Params{
+		Dir:                 filepath.Join("testdata", dir),
+		RequireExplicitExec: true,
+		RequireUniqueNames:  true,
+		Setup: func(e *testscript.Env) error {
+			e.Values[theT] = e.T()
+			return os.WriteFile(filepath.Join(e.WorkDir, "tiny.yaml"), []byte(tiny), 0o600)
+		},
+		Cmds:      commands,
+		Condition: condition,
+	}
+}
