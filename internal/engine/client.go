@@ -67,6 +67,15 @@ func (c *Core) Add(s ClientSpec) int {
 	return int(cl.id)
 }
 
+// Trackers returns what connection id received of each of its streams; nil if it subscribes to none. They change while
+// the Core is at work.
+func (c *Core) Trackers(id int) []ledger.Tracker {
+	if sub := c.clients[id].sub; sub != nil {
+		return sub.Trackers
+	}
+	return nil
+}
+
 // Dialling tells that an attempt to connect id begins.
 func (c *Core) Dialling(id int, now int64) {
 	c.clients[id].dialled = now
@@ -132,9 +141,10 @@ func (c *Core) Receive(id int, now, kernel int64, in []byte) int {
 	return used
 }
 
-// resuming tells that the session may have messages to resend although no bytes are left.
+// resuming tells that the session may have messages to resend although no bytes are left: an acknowledgement makes room for the
+// next where the broker has lowered its limit.
 func (c *Core) resuming() bool {
-	return c.ev.Kind == proto.Resend || (c.ev.Kind == proto.Ready && c.ev.Resumed)
+	return c.ev.Kind == proto.Resend || c.ev.Kind == proto.Acked || (c.ev.Kind == proto.Ready && c.ev.Resumed)
 }
 
 // handle acts on one event of a session; answers go to c.out.

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/mqlab/mqlab/internal/clock"
+	"github.com/mqlab/mqlab/internal/plan"
 )
 
 const (
@@ -67,9 +68,27 @@ func (w *Local) drained() bool {
 	return p.Delivered >= p.Sent*uint64(t.Fan())
 }
 
+// receipts lists what each subscriber received of each stream. The members of a shared subscription have theirs in common:
+// it is listed as the first one's.
+func (w *Local) receipts() (all []Receipt) {
+	p := &w.share.Trial.Params
+	for i := range w.share.Subscribers.Len() {
+		if i > 0 && p.Pattern == plan.PatternShared {
+			break
+		}
+		n := w.share.Subscribers.From + i
+		first, _ := p.Streams(n)
+		seen := w.clients[i].shard.core.Trackers(w.clients[i].id)
+		for k := range seen {
+			all = append(all, Receipt{Subscriber: n, Stream: uint32(first + k), Seen: &seen[k]})
+		}
+	}
+	return all
+}
+
 // finish closes the books and the connections.
 func (w *Local) finish(complete bool) *Result {
-	r := &Result{Receipts: w.receipts, Facts: w.facts, Ended: clock.Now()}
+	r := &Result{Receipts: w.receipts(), Facts: w.facts, Ended: clock.Now()}
 	w.each(func(s *shard, now int64) {
 		books := s.core.CloseBooks(now)
 		w.mu.Lock()

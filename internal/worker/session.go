@@ -94,13 +94,13 @@ func (s *sessions) subscriber(n int, trackers []ledger.Tracker) engine.ClientSpe
 	p := &s.share.Trial.Params
 	first, count := p.Streams(n)
 	spec := &engine.SubscribeSpec{FirstStream: uint32(first), Trackers: trackers}
-	seen := map[string]bool{}
+	last := ""
 	for stream := first; stream < first+count; stream++ {
 		topic := s.topic(stream)
-		if seen[topic] {
-			continue
+		if topic == last {
+			continue // the template names no stream: all topics are one
 		}
-		seen[topic] = true
+		last = topic
 		sub := proto.Subscription{Token: uint64(stream), Topic: topic, QoS: p.QoS}
 		if p.Pattern == plan.PatternShared {
 			sub.Group = "mqlab" + strconv.FormatUint(uint64(s.share.Run), 10)
@@ -120,12 +120,20 @@ func schedule(p *plan.Params) engine.Schedule {
 
 func (s *sessions) topic(stream int) string {
 	n := strconv.Itoa(stream)
-	topic := strings.NewReplacer("{run}", s.runText(), "{stream}", n, "{publisher}", n).Replace(s.share.Trial.Params.Topic)
+	topic := expand(s.share.Trial.Params.Topic, "{run}", s.runText(), "{stream}", n, "{publisher}", n)
 	return strings.ReplaceAll(topic, "/", s.separator)
 }
 
 func (s *sessions) clientID(role string, n int) string {
-	return strings.NewReplacer("{run}", s.runText(), "{role}", role, "{n}", strconv.Itoa(n)).Replace(s.share.Trial.Params.ClientID)
+	return expand(s.share.Trial.Params.ClientID, "{run}", s.runText(), "{role}", role, "{n}", strconv.Itoa(n))
+}
+
+// expand replaces each name by the value that follows it.
+func expand(template string, pairs ...string) string {
+	for i := 0; i < len(pairs); i += 2 {
+		template = strings.ReplaceAll(template, pairs[i], pairs[i+1])
+	}
+	return template
 }
 
 func (s *sessions) runText() string { return strconv.FormatUint(uint64(s.share.Run), 36) }
