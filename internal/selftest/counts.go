@@ -61,7 +61,7 @@ func lateSubscription(ctx context.Context, t *tester, c column) ([]reading, erro
 		waited = "yes"
 	}
 	return []reading{
-		{"late subscription: waited", "yes", waited, waited == "yes" && out.connectingTook >= late},
+		{name: "late subscription: waited", expected: "yes", measured: waited, ok: waited == "yes" && out.connectingTook >= late},
 		number("late subscription: lost", 0, out.Counts.Lost),
 	}, out.agree(&truth.Total)
 }

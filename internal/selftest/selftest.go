@@ -42,6 +42,7 @@ func columns() []column {
 type reading struct {
 	name, expected, measured string
 	ok                       bool
+	late                     bool // not ok, but only because a time is above its upper bound
 }
 
 // check measures something through one column. No readings mean that it does not apply there. A check that gives readings
@@ -66,18 +67,26 @@ func stages(o Options) []stage {
 	return s
 }
 
+// A busy host makes times longer now and then; a lab that measures wrong does so each time. Therefore a check is tried
+// again if nothing but an upper bound was missed, and the table says so.
+const (
+	maxTries = 3
+	tryUntil = 25 * time.Second // since the start of the self-test, so that it ends in time
+)
+
 // tester is a self-test under way.
 type tester struct {
 	Options
 	columns []column
 	trials  atomic.Int32
+	again   time.Time // until when checks may be tried again
 	out     table
 }
 
 // Run carries out the self-test and writes its table to w. ok tells whether everything came out as expected; err, that
 // it could not be carried out or written.
 func Run(ctx context.Context, w io.Writer, o Options) (ok bool, err error) {
-	t := &tester{Options: o, columns: columns(), out: table{w: w}}
+	t := &tester{Options: o, columns: columns(), again: time.Now().Add(tryUntil), out: table{w: w}}
 	t.out.header(t.columns)
 	for _, s := range stages(o) {
 		t.run(ctx, s)
@@ -104,16 +113,24 @@ func (t *tester) run(ctx context.Context, s stage) {
 		for j, c := range t.columns {
 			r := &results[i][j]
 			if s.quiet {
-				r.readings, r.err = check(ctx, t, c)
+				*r = t.try(ctx, check, c)
 				continue
 			}
-			wg.Go(func() { r.readings, r.err = check(ctx, t, c) })
+			wg.Go(func() { *r = t.try(ctx, check, c) })
 		}
 	}
 	wg.Wait()
 	for _, r := range results {
 		t.out.lines(t.columns, r)
 	}
+}
+
+func (t *tester) try(ctx context.Context, check check, c column) (r result) {
+	for r.tries < maxTries && (r.tries == 0 || r.onlyLate() && time.Now().Before(t.again)) {
+		r.readings, r.err = check(ctx, t, c)
+		r.tries++
+	}
+	return r
 }
 
 // trial returns a trial with an id of its own.
@@ -125,4 +142,17 @@ func (t *tester) trial(c column, tune func(p *plan.Params)) plan.Trial {
 type result struct {
 	readings []reading
 	err      error
+	tries    int
+}
+
+// onlyLate tells that the check failed, for no other reason than times above their upper bounds.
+func (r *result) onlyLate() bool {
+	late := false
+	for _, reading := range r.readings {
+		if !reading.ok && !reading.late {
+			return false
+		}
+		late = late || reading.late
+	}
+	return late && r.err == nil
 }

@@ -13,6 +13,7 @@ type table struct {
 	w      io.Writer
 	checks int
 	failed int
+	late   int   // of the failed: only because a time is above its upper bound
 	err    error // the first of writing
 }
 
@@ -56,6 +57,9 @@ func (t *table) lines(columns []column, results []result) {
 		t.line(m, i, results)
 	}
 	for i, r := range results {
+		if r.tries > 1 {
+			t.note(fmt.Sprintf("(%s: try %d, since times were too long before)", columns[i], r.tries))
+		}
 		if r.err == nil {
 			continue
 		}
@@ -69,20 +73,25 @@ func (t *table) lines(columns []column, results []result) {
 }
 
 func (t *table) line(m reading, i int, results []result) {
-	verdict, cells := "ok", ""
+	cells, failed, late := "", false, true
 	for _, r := range results {
 		text := "-"
 		if i < len(r.readings) {
-			text = r.readings[i].measured
-			if !r.readings[i].ok {
-				verdict = "FAIL"
-			}
+			reading := &r.readings[i]
+			text = reading.measured
+			failed = failed || !reading.ok
+			late = late && (reading.ok || reading.late)
 		}
 		cells += fmt.Sprintf(cellFormat, text)
 	}
 	t.checks++
-	if verdict != "ok" {
+	verdict := "ok"
+	if failed {
+		verdict = "FAIL"
 		t.failed++
+		if late {
+			t.late++
+		}
 	}
 	t.printf(lineFormat, verdict, m.name, m.expected, cells)
 }
@@ -97,6 +106,9 @@ func (t *table) verdict() {
 		return
 	}
 	t.printf("%d of %d lines are not as expected", t.failed, t.checks)
+	if t.late == t.failed {
+		t.printf("all of them are times that are too long: is this host busy with something else?")
+	}
 }
 
 // wrap breaks text at blanks into lines of at most width bytes, if its words allow.

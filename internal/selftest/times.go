@@ -20,7 +20,7 @@ func (t *tester) span(name string, at, late, measured time.Duration) reading {
 	most := at + late + t.Slack
 	return reading{
 		name: name, expected: fmt.Sprintf("%s-%s ms", millis(at), millis(most)),
-		measured: millis(measured), ok: at <= measured && measured <= most,
+		measured: millis(measured), ok: at <= measured && measured <= most, late: measured > most,
 	}
 }
 
@@ -29,7 +29,7 @@ func (t *tester) amount(name string, least, most, measured int) reading {
 	most += int(t.Slack.Seconds() * stallRate)
 	return reading{
 		name: name, expected: fmt.Sprintf("%d-%d", least, most),
-		measured: fmt.Sprint(measured), ok: least <= measured && measured <= most,
+		measured: fmt.Sprint(measured), ok: least <= measured && measured <= most, late: measured > most,
 	}
 }
 
@@ -88,7 +88,7 @@ func (t *tester) delays(ctx context.Context, c column, name string, d faulty.Del
 	} {
 		got, ok := out.response(q.at)
 		r := t.span(name+": "+q.name, time.Duration(truth.Delays[q.rank-1]), q.late, time.Duration(got))
-		r.ok = r.ok && ok
+		r.ok, r.late = r.ok && ok, r.late && ok
 		readings = append(readings, r)
 	}
 	return readings, nil
