@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/mqlab/mqlab/internal/run"
@@ -263,11 +264,21 @@ func trialNumbers(ids []int) string {
 func (d *document) end(s *summary.Summary, o *Options) {
 	e := d.section("Again")
 	if len(s.Run.Command) > 0 {
-		e.add(command(quoted(s.Run.Command)))
+		e.add(command(quoted(withSeed(s.Run.Command, s.Run.Seed))))
 	}
 	if o.Dir != "" {
 		e.add(command("mqlab report " + quoted([]string{o.Dir})))
 	}
+}
+
+// withSeed adds the seed to a command that does not name one, so that the same plan is made again.
+func withSeed(args []string, seed uint64) []string {
+	for _, a := range args {
+		if name, _, _ := strings.Cut(a, "="); name == "--seed" {
+			return args
+		}
+	}
+	return append(slices.Clone(args), "--seed", strconv.FormatUint(seed, 10))
 }
 
 // quoted writes arguments for a shell.

@@ -196,6 +196,8 @@ func (r *csvFields) connections(t *summary.Trial) {
 		}
 	}
 	r.quantiles("connect", c.Connect)
+	r.quantiles("connect_tcp", c.TCP)
+	r.quantiles("connect_tls", c.TLS)
 	var up, down, again *uint64
 	if t.Wire != nil {
 		up, down, again = t.Wire.BytesUp, t.Wire.BytesDown, t.Wire.Retransmitted

@@ -12,6 +12,10 @@ import (
 func (d *document) detail(t *summary.Trial) {
 	sec := d.section("Where the time went")
 	times := &table{head: []string{"", "p50", "p90", "p95", "p99", "p99.9", "max", "of"}, left: 1}
+	var connect summary.Connections
+	if t.Connections != nil {
+		connect = *t.Connections
+	}
 	for _, p := range []struct {
 		name string
 		q    *summary.Quantiles
@@ -23,13 +27,13 @@ func (d *document) detail(t *summary.Trial) {
 		{"client", t.Latency.Client},
 		{"blocked", t.Latency.Blocked},
 		{"lateness", t.Generator.Lateness},
+		{"connect", connect.Connect},
+		{"… TCP", connect.TCP},
+		{"… TLS", connect.TLS},
 	} {
 		if p.q != nil {
 			times.row(quantileRow(p.name, p.q)...)
 		}
-	}
-	if t.Connections != nil && t.Connections.Connect != nil {
-		times.row(quantileRow("connect", t.Connections.Connect)...)
 	}
 	sec.add(times)
 	sec.say(plain, "response: from due to received; service: from sent; lateness: the generator's own; blocked: waiting for a full socket or window. “of” is how many messages, or connections, the percentiles are over.")

@@ -179,16 +179,22 @@ func (g *group) sentences() list {
 	}
 	var points list
 	for _, name := range always {
-		points = append(points, sentencesOf(g.comparisons[name], true)...)
+		points = append(points, g.sentencesOf(name, true)...)
 	}
 	for _, name := range different {
-		points = append(points, sentencesOf(g.comparisons[name], false)...)
+		points = append(points, g.sentencesOf(name, false)...)
+	}
+	for _, r := range g.rows {
+		if r.cell.Valid == 0 {
+			points = append(points, paragraph{r.label + " has no valid trial and is not ranked.", bad})
+		}
 	}
 	return points
 }
 
-// sentencesOf compares the best subject with each other one.
-func sentencesOf(c *summary.Comparison, all bool) (points list) {
+// sentencesOf compares the best subject by a metric with each other one.
+func (g *group) sentencesOf(metric string, all bool) (points list) {
+	c := g.comparisons[metric]
 	if c == nil {
 		return nil
 	}
@@ -202,9 +208,9 @@ func sentencesOf(c *summary.Comparison, all bool) (points list) {
 		}
 		points = append(points, paragraph{v.Text + ".", st})
 	}
-	for _, s := range c.Subjects {
-		if all && s.Lost {
-			points = append(points, paragraph{fmt.Sprintf("%s is not ranked at %s: %s.", s.Subject, wordsOf(c.Metric), s.Unranked), plain})
+	for _, r := range g.rows {
+		if s, _ := r.standing(metric); all && r.cell.Valid > 0 && s != nil && s.Unranked != "" {
+			points = append(points, paragraph{fmt.Sprintf("%s is not ranked at %s: %s.", s.Subject, wordsOf(metric), s.Unranked), plain})
 		}
 	}
 	return points

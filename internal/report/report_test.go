@@ -35,6 +35,7 @@ func fixtures(t *testing.T) map[string]*summary.Summary {
 		"stall":      runtest.Write(t, "stall", stall(nil)),
 		"killed":     runtest.Write(t, "stall", stall(func(r *runtest.Trial) { r.Cut = true })),
 		"max":        runtest.Write(t, "max", closedLoop()),
+		"invalid":    runtest.Write(t, "invalid", oneNeverValid()),
 		"mixed":      runtest.Write(t, "mixed", mixed()),
 		"nothing":    runtest.Write(t, "nothing", nil),
 	}
@@ -91,6 +92,17 @@ func closedLoop() []runtest.Trial {
 	return runtest.Repeated([]string{"mosquitto", "nats"}, 2, 1, p, nil)
 }
 
+// oneNeverValid has a subject without any valid trial.
+func oneNeverValid() []runtest.Trial {
+	return runtest.Repeated([]string{"mosquitto", "nats"}, 2, 1, runtest.Params(), func(t *runtest.Trial) {
+		if t.Plan.Subject.Name == "nats" {
+			t.Edit = func(r *run.TrialRecord) {
+				r.State, r.Failure = run.Failed, "nats: connect 127.0.0.1:4222: connection refused"
+			}
+		}
+	})
+}
+
 // mixed are subjects with different guarantees, one with a long name.
 func mixed() []runtest.Trial {
 	return runtest.Repeated([]string{"mochi", "mosquitto", "nats"}, 2, 1, runtest.Params(), func(t *runtest.Trial) {
@@ -116,7 +128,7 @@ func TestGolden(t *testing.T) {
 	all := fixtures(t)
 	for name, formats := range map[string][]string{
 		"comparison": Formats, "matrix": {"text"}, "sweep": {"text"}, "stall": {"text", "markdown"},
-		"killed": {"text"}, "max": {"text"}, "mixed": {"text"}, "nothing": {"text", "csv"},
+		"killed": {"text"}, "max": {"text"}, "invalid": {"text"}, "mixed": {"text"}, "nothing": {"text", "csv"},
 	} {
 		for _, format := range formats {
 			got := render(t, format, all[name], Options{Trials: name == "comparison", Dir: "runs/" + name})
@@ -206,6 +218,18 @@ func TestQuoted(t *testing.T) {
 		{[]string{"it's", "", "$HOME", "a*"}, `'it'\''s' '' '$HOME' 'a*'`},
 	} {
 		if got := quoted(c.args); got != c.want {
+			t.Errorf("%s, want %s", got, c.want)
+		}
+	}
+}
+
+func TestWithSeed(t *testing.T) {
+	for _, c := range []struct{ args, want string }{
+		{"mqlab run", "mqlab run --seed 7"},
+		{"mqlab run --seed 1", "mqlab run --seed 1"},
+		{"mqlab run --seed=1 x", "mqlab run --seed=1 x"},
+	} {
+		if got := strings.Join(withSeed(strings.Fields(c.args), 7), " "); got != c.want {
 			t.Errorf("%s, want %s", got, c.want)
 		}
 	}

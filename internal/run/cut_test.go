@@ -177,3 +177,24 @@ func TestCutWhileFinishing(t *testing.T) {
 		}
 	}
 }
+
+// FuzzOpen: whatever stands in a trial's files, Open neither fails nor panics.
+func FuzzOpen(f *testing.F) {
+	log := "#[StartTime: 1.000 (seconds since epoch), x]\n"
+	f.Add([]byte(`{"group":"sub","start_ns":0,"end_ns":1,"phase":"measure","hists":{"response":2}}`+"\n"), []byte(log), []byte(`{"state":"finished","trial":{"id":1}}`))
+	f.Add([]byte("{}\n[]\nnull\n{"), []byte("Tag=measure,0,1,2,HISTFAAAA\n"), []byte("{"))
+	f.Add([]byte(`{"group":"../x","hists":{"response":-1,"none":3}}`+"\n"), []byte{}, []byte("null"))
+	f.Fuzz(func(t *testing.T, windows, log, record []byte) {
+		w := create(t, t.TempDir())
+		folder := filepath.Join(w.Dir(), "trials", "1")
+		must(t, os.Mkdir(folder, 0o755))
+		for name, content := range map[string][]byte{
+			windowsFile: windows, "sub.response.hlog": log, recordFile: record, monitorFile: windows, eventsFile: log,
+		} {
+			must(t, os.WriteFile(filepath.Join(folder, name), content, 0o644))
+		}
+		if r := open(t, w.Dir()); len(r.Trials) != 1 {
+			t.Fatalf("%d trials", len(r.Trials))
+		}
+	})
+}

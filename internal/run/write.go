@@ -99,11 +99,7 @@ func writeWhole(r *os.Root, name string, v any) error {
 	if err := r.Rename(tmp, name); err != nil {
 		return err
 	}
-	d, err := r.Open(".")
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
+	return syncDir(r)
 }
 
 // marshal encodes v as JSON with a final newline and without the user parts of URLs.

@@ -61,7 +61,9 @@ func fold(rec *run.Trial) *folded {
 		w := rec.Windows[i]
 		if w.Start < 0 { // before the measure window only connecting counts
 			w.Counts = ledger.Counts{}
-			w.Hists = [ledger.NumMetrics]*hist.Hist{ledger.Connect: w.Hists[ledger.Connect]}
+			w.Hists = [ledger.NumMetrics]*hist.Hist{
+				ledger.Connect: w.Hists[ledger.Connect], ledger.ConnectTCP: w.Hists[ledger.ConnectTCP], ledger.ConnectTLS: w.Hists[ledger.ConnectTLS],
+			}
 		}
 		if w.Start < 0 || w.Start >= measure {
 			w.InWindow = ledger.InWindow{}
@@ -109,7 +111,9 @@ func trialOf(rec *run.Trial) Trial {
 	t.Generator = f.generatorOf()
 	t.Broker, t.Host = f.resourcesOf()
 	if c := rec.Connections; c.Attempted > 0 {
-		t.Connections = &Connections{Connections: c, Connect: recorded(f.hists[ledger.Connect])}
+		t.Connections = &Connections{
+			Connections: c, Connect: recorded(f.hists[ledger.Connect]), TCP: recorded(f.hists[ledger.ConnectTCP]), TLS: recorded(f.hists[ledger.ConnectTLS]),
+		}
 	}
 	t.judge(f)
 	return t
@@ -199,6 +203,9 @@ func (f *folded) generatorOf() Generator {
 	work := *r.CPUSeconds
 	if r.SpinSeconds != nil {
 		work -= *r.SpinSeconds
+	}
+	if work < 0 { // spinning is measured by another clock: what is left is not known
+		return g
 	}
 	g.CPUSeconds = &work
 	if n := f.in.Sent + f.in.Received; n > 0 {

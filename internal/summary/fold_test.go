@@ -73,6 +73,15 @@ func TestTrialIsTheSumOfItsMeasureWindow(t *testing.T) {
 	}
 }
 
+// TestMoreSpinningThanCPU: the two are measured differently; their difference is no CPU time when it is negative.
+func TestMoreSpinningThanCPU(t *testing.T) {
+	x := one(t, runtest.Params(), recordOf(func(r *run.TrialRecord) { r.Generator.SpinSeconds = new(1.7) }))
+	if x.Generator.CPUSeconds != nil || x.Generator.CPUPerMessage != nil {
+		t.Errorf("%v", *x.Generator.CPUSeconds)
+	}
+	equal(t, "spinning", x.Generator.SpinSeconds, 1.7)
+}
+
 // TestDrainIsNoThroughput: what arrives after the measure window counts as delivered, not for the rate.
 func TestDrainIsNoThroughput(t *testing.T) {
 	x := one(t, runtest.Params(), func(r *runtest.Trial) {

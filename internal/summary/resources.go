@@ -8,10 +8,14 @@ import (
 	"github.com/mqlab/mqlab/internal/monitor"
 )
 
-// shortestInterval between two samples of which a load is computed: CPU time is counted in ticks of 10 ms.
-const shortestInterval = int64(100 * time.Millisecond)
+const (
+	// shortestInterval is between two samples of which a load is computed: CPU time is counted in ticks of 10 ms.
+	shortestInterval = int64(100 * time.Millisecond)
+	// leastCovered is the part of the measure window that must lie between samples; the rest is taken to be alike.
+	leastCovered = 0.95
+)
 
-// resourcesOf is what broker and host used over the measure window, as far as samples straddle it.
+// resourcesOf is what broker and host used over the measure window, as far as samples cover it.
 func (f *folded) resourcesOf() (Broker, *HostLoad) {
 	r := f.rec
 	b := Broker{Config: r.Broker.Config, Limits: r.Broker.Limits, Stderr: r.Broker.Stderr}
@@ -37,16 +41,15 @@ func (f *folded) watched(role string) (samples []monitor.Sample) {
 }
 
 func (f *folded) brokerCPU(b *Broker, samples []monitor.Sample, w window) {
-	cpu := w.used(samples, cpuSeconds)
-	if cpu == nil {
+	load := w.perSecond(samples, cpuSeconds)
+	if load == nil {
 		return
 	}
-	b.CPUSeconds = cpu
-	b.CPUPercentMean = new(100 * *cpu / w.seconds())
+	b.CPUSeconds = new(*load * w.seconds())
+	b.CPUPercentMean = new(100 * *load)
 	b.CPUPercentMax = w.busiest(samples)
 	if f.span > 0 && f.in.Delivered > 0 {
-		perSecond := float64(f.in.Delivered) / time.Duration(f.span).Seconds()
-		b.CPUPerDelivery = new(*cpu * 1e9 / w.seconds() / perSecond)
+		b.CPUPerDelivery = new(*load * 1e9 / *perSecond(f.in.Delivered, f.span))
 	}
 }
 
@@ -88,16 +91,16 @@ func hostLoad(host, broker, generator []monitor.Sample, w window) *HostLoad {
 	if len(host) == 0 || host[0].Cores == 0 {
 		return nil
 	}
-	capacity := w.seconds() * float64(host[0].Cores)
-	busy := w.used(host, func(s *monitor.Sample) float64 { return s.HostBusySeconds })
-	steal := w.used(host, func(s *monitor.Sample) float64 { return s.StealSeconds })
+	cores := float64(host[0].Cores)
+	busy := w.perSecond(host, func(s *monitor.Sample) float64 { return s.HostBusySeconds })
+	steal := w.perSecond(host, func(s *monitor.Sample) float64 { return s.StealSeconds })
 	if busy == nil || steal == nil {
 		return nil
 	}
-	h := &HostLoad{Steal: new(*steal / capacity), Busy: new(*busy / capacity)}
-	b, g := w.used(broker, cpuSeconds), w.used(generator, cpuSeconds)
+	h := &HostLoad{Steal: new(*steal / cores), Busy: new(*busy / cores)}
+	b, g := w.perSecond(broker, cpuSeconds), w.perSecond(generator, cpuSeconds)
 	if b != nil && g != nil {
-		if others := (*busy - *b - *g) / capacity; others >= 0 {
+		if others := (*busy - *b - *g) / cores; others >= 0 {
 			h.Others = &others
 		}
 	}
@@ -111,29 +114,29 @@ type window struct{ from, to int64 }
 
 func (w window) seconds() float64 { return time.Duration(w.to - w.from).Seconds() }
 
-// used is how much a counter grew within the window; nil unless samples straddle it.
-func (w window) used(samples []monitor.Sample, counter func(*monitor.Sample) float64) *float64 {
-	from, ok1 := at(samples, w.from, counter)
-	to, ok2 := at(samples, w.to, counter)
-	if !ok1 || !ok2 {
+// perSecond is how fast a counter grew within the window, where samples cover it; nil if they cover too little.
+func (w window) perSecond(samples []monitor.Sample, counter func(*monitor.Sample) float64) *float64 {
+	if len(samples) < 2 {
 		return nil
 	}
-	return new(to - from)
+	covered := window{max(w.from, samples[0].T), min(w.to, samples[len(samples)-1].T)}
+	if covered.seconds() < leastCovered*w.seconds() || covered.seconds() <= 0 {
+		return nil
+	}
+	return new((at(samples, covered.to, counter) - at(samples, covered.from, counter)) / covered.seconds())
 }
 
-// at is a counter at time t, on the line between the samples before and after.
-func at(samples []monitor.Sample, t int64, counter func(*monitor.Sample) float64) (v float64, ok bool) {
+// at is a counter at time t, on the line between the samples before and after; t must not be before the first or after
+// the last.
+func at(samples []monitor.Sample, t int64, counter func(*monitor.Sample) float64) float64 {
 	i := slices.IndexFunc(samples, func(s monitor.Sample) bool { return s.T >= t })
-	if i < 0 || i == 0 && samples[0].T > t {
-		return 0, false
-	}
 	b := &samples[i]
 	if b.T == t {
-		return counter(b), true
+		return counter(b)
 	}
 	a := &samples[i-1]
 	part := float64(t-a.T) / float64(b.T-a.T)
-	return counter(a) + part*(counter(b)-counter(a)), true
+	return counter(a) + part*(counter(b)-counter(a))
 }
 
 // busiest is the largest load, in percent of a core, between two samples that the window touches.

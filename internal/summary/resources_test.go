@@ -11,7 +11,7 @@ func TestCounterWithinAWindow(t *testing.T) {
 	const s = int64(1e9)
 	samples := []monitor.Sample{{T: 10 * s, CPUSeconds: 1}, {T: 20 * s, CPUSeconds: 9}, {T: 30 * s, CPUSeconds: 11}, {T: 40 * s, CPUSeconds: 11}}
 	for _, c := range []struct {
-		from, to   int64
+		from, to   float64
 		used, most float64 // below 0 = not known
 	}{
 		{10, 40, 10, 80},
@@ -22,18 +22,25 @@ func TestCounterWithinAWindow(t *testing.T) {
 		{30, 40, 0, 0},
 		{9, 20, -1, 80},
 		{30, 41, -1, 0},
+		{9.9, 40.1, 10 * 30.2 / 30, 80}, // as much of the little that no sample saw
 		{50, 60, -1, -1},
 	} {
-		w := window{c.from * s, c.to * s}
-		if used := w.used(samples, cpuSeconds); (used == nil) != (c.used < 0) || used != nil && (*used < c.used-1e-9 || *used > c.used+1e-9) {
-			t.Errorf("%d–%d: used %v, want %v", c.from, c.to, used, c.used)
+		w := window{int64(c.from * 1e9), int64(c.to * 1e9)}
+		used := w.perSecond(samples, cpuSeconds)
+		if used != nil {
+			used = new(*used * w.seconds())
+		}
+		if (used == nil) != (c.used < 0) || used != nil && (*used < c.used-1e-9 || *used > c.used+1e-9) {
+			t.Errorf("%v–%v: used %v, want %v", c.from, c.to, used, c.used)
 		}
 		if most := w.busiest(samples); (most == nil) != (c.most < 0) || most != nil && *most != c.most {
-			t.Errorf("%d–%d: busiest %v, want %v", c.from, c.to, most, c.most)
+			t.Errorf("%v–%v: busiest %v, want %v", c.from, c.to, most, c.most)
 		}
 	}
-	if v := (window{0, s}).used(nil, cpuSeconds); v != nil {
-		t.Errorf("used %v of nothing", *v)
+	for _, few := range [][]monitor.Sample{nil, samples[:1]} {
+		if v := (window{10 * s, 10*s + 1}).perSecond(few, cpuSeconds); v != nil {
+			t.Errorf("load %v from %d samples", *v, len(few))
+		}
 	}
 	short := []monitor.Sample{{T: 0}, {T: s / 100, CPUSeconds: 0.01}} // one tick
 	if v := (window{0, s}).busiest(short); v != nil {

@@ -158,4 +158,6 @@ type HostLoad struct {
 type Connections struct {
 	run.Connections
 	Connect *Quantiles `json:"connect,omitempty"`
+	TCP     *Quantiles `json:"connect_tcp,omitempty"` // the part of it until TCP was established
+	TLS     *Quantiles `json:"connect_tls,omitempty"` // the part of it that the TLS handshake took
 }
