@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/mqlab/mqlab/internal/clock"
+	"github.com/mqlab/mqlab/internal/engine"
 	"github.com/mqlab/mqlab/internal/plan"
 )
 
@@ -53,12 +54,13 @@ func (j *job) runSteps(ctx context.Context, steps []step) error {
 		if over && (s.kind == "pause" || !paused) {
 			continue
 		}
+		began := clock.Now() // its return may come late: the broker feels it from here on
 		if err := s.do(); err != nil {
 			errs = append(errs, fmt.Errorf("fault %s: %w", s.kind, err))
 			continue
 		}
 		paused = s.kind == "pause"
-		j.note(s.kind, "")
+		j.add(engine.Event{At: began, Kind: s.kind, ID: -1})
 	}
 	return errors.Join(errs...)
 }
