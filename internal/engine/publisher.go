@@ -183,7 +183,8 @@ func (c *Core) offer(p *publisher, due int64) {
 func (c *Core) encode(cl *client, due, now int64, out []byte) ([]byte, error) {
 	p := cl.pub
 	c.st.Run, c.st.Stream, c.st.Seq, c.st.Due, c.st.Sent = c.Run, p.Stream, p.seq, due, now
-	c.msg = proto.Message{Topic: p.Topic, Payload: c.Payload.stamped(&c.st), QoS: p.QoS, Retain: p.Retain}
+	c.msg.Topic, c.msg.Payload, c.msg.QoS, c.msg.Retain = p.Topic, c.Payload.stamped(&c.st), p.QoS, p.Retain
+	c.msg.Token, c.msg.Redelivered = 0, false
 	if p.QoS > 0 {
 		c.msg.Token = uint64(p.take(flight{seq: p.seq, due: due, sent: now}))
 	}

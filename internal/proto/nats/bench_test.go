@@ -53,10 +53,10 @@ func BenchmarkFeed(b *testing.B) {
 	for _, size := range []int{64, 1024, 16384} {
 		b.Run(byteCount(size), func(b *testing.B) {
 			c := readyClient(b, &Config{})
-			m := message{verb: "MSG ", subject: []byte("bench.sensor.000017"), sid: "17 ", payload: make([]byte, size)}
+			subject, payload := []byte("bench.sensor.000017"), make([]byte, size)
 			var in []byte
 			for len(in) < 64<<10 {
-				in = m.append(in)
+				in = appendMessage(in, "MSG ", subject, "17 ", nil, payload)
 			}
 			var ev proto.Event
 			rest := in

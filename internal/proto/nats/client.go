@@ -103,17 +103,17 @@ func (c *Client) Publish(m *proto.Message, out []byte) ([]byte, error) {
 	if err := checkSubject(m.Topic); err != nil {
 		return out, err
 	}
-	e := message{verb: "PUB ", subject: m.Topic, headers: c.cfg.Headers, payload: m.Payload}
-	if len(e.headers) > 0 {
+	verb, headers := "PUB ", c.cfg.Headers
+	if len(headers) > 0 {
 		if c.noHeaders {
 			return out, errNoHeader
 		}
-		e.verb = "HPUB "
+		verb = "HPUB "
 	}
-	if e.size() > int(c.limit) {
-		return out, fmt.Errorf("nats: message of %d bytes is above the limit of %d bytes (max_payload)", e.size(), c.limit)
+	if size := len(headers) + len(m.Payload); size > int(c.limit) {
+		return out, fmt.Errorf("nats: message of %d bytes is above the limit of %d bytes (max_payload)", size, c.limit)
 	}
-	return e.append(out), nil
+	return appendMessage(out, verb, m.Topic, "", headers, m.Payload), nil
 }
 
 // Subscribe appends SUB and a PING whose PONG confirms it. The token serves as the subscription's sid: it must be unique

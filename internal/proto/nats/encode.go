@@ -5,34 +5,26 @@ import (
 	"slices"
 )
 
-// message is what appendMessage encodes: PUB or MSG, with headers HPUB or HMSG.
-type message struct {
-	verb    string // with the blank behind it
-	subject []byte
-	sid     string // with the blank behind it; MSG and HMSG
-	headers []byte
-	payload []byte
-}
-
 // fixedSize is an upper bound of what appendMessage adds to the variable parts.
 const fixedSize = len("HPUB ") + len(" 12345678 12345678\r\n") + len("\r\n")
 
-func (m *message) size() int { return len(m.headers) + len(m.payload) }
-
-func (m *message) append(out []byte) []byte {
-	out = slices.Grow(out, fixedSize+len(m.subject)+len(m.sid)+m.size())
-	out = append(out, m.verb...)
-	out = append(out, m.subject...)
+// appendMessage appends PUB or MSG, or with headers HPUB or HMSG. The verb has its blank behind it, and so has the sid,
+// which only MSG and HMSG have.
+func appendMessage(out []byte, verb string, subject []byte, sid string, headers, payload []byte) []byte {
+	size := len(headers) + len(payload)
+	out = slices.Grow(out, fixedSize+len(subject)+len(sid)+size)
+	out = append(out, verb...)
+	out = append(out, subject...)
 	out = append(out, ' ')
-	out = append(out, m.sid...)
-	if len(m.headers) > 0 {
-		out = appendUint(out, uint64(len(m.headers)))
+	out = append(out, sid...)
+	if len(headers) > 0 {
+		out = appendUint(out, uint64(len(headers)))
 		out = append(out, ' ')
 	}
-	out = appendUint(out, uint64(m.size()))
+	out = appendUint(out, uint64(size))
 	out = append(out, '\r', '\n')
-	out = append(out, m.headers...)
-	out = append(out, m.payload...)
+	out = append(out, headers...)
+	out = append(out, payload...)
 	return append(out, '\r', '\n')
 }
 

@@ -131,17 +131,17 @@ func (s *Server) PublishHeaders(m *proto.Message, headers, out []byte) ([]byte, 
 	if err := checkSubject(m.Topic); err != nil {
 		return out, err
 	}
-	e := message{verb: "MSG ", subject: m.Topic, sid: sub.sid, headers: headers, payload: m.Payload}
 	if s.noHeaders {
-		e.headers = nil
+		headers = nil
 	}
-	if len(e.headers) > 0 {
-		e.verb = "HMSG "
+	verb := "MSG "
+	if len(headers) > 0 {
+		verb = "HMSG "
 	}
-	if e.size() > maxMessage {
-		return out, fmt.Errorf("nats: message of %d bytes is above the limit of %d bytes", e.size(), maxMessage)
+	if size := len(headers) + len(m.Payload); size > maxMessage {
+		return out, fmt.Errorf("nats: message of %d bytes is above the limit of %d bytes", size, maxMessage)
 	}
-	out = e.append(out)
+	out = appendMessage(out, verb, m.Topic, sub.sid, headers, m.Payload)
 	sub.delivered++
 	if sub.delivered == sub.max {
 		s.forget(m.Sub)
