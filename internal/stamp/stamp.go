@@ -90,14 +90,12 @@ func decodeBinary(p []byte, s *Stamp) error {
 	if len(p) < Size || crc32.Checksum(p[:crcStart], castagnoli) != binary.LittleEndian.Uint32(p[crcStart:]) {
 		return ErrCorrupt
 	}
-	*s = Stamp{
-		Flags:  p[3],
-		Run:    binary.LittleEndian.Uint32(p[4:]),
-		Stream: binary.LittleEndian.Uint32(p[8:]),
-		Seq:    binary.LittleEndian.Uint64(p[12:]),
-		Due:    int64(binary.LittleEndian.Uint64(p[20:])),
-		Sent:   int64(binary.LittleEndian.Uint64(p[28:])),
-	}
+	s.Flags = p[3]
+	s.Run = binary.LittleEndian.Uint32(p[4:])
+	s.Stream = binary.LittleEndian.Uint32(p[8:])
+	s.Seq = binary.LittleEndian.Uint64(p[12:])
+	s.Due = int64(binary.LittleEndian.Uint64(p[20:]))
+	s.Sent = int64(binary.LittleEndian.Uint64(p[28:]))
 	return nil
 }
 

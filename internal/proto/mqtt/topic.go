@@ -22,6 +22,18 @@ func CheckTopic(topic []byte) error {
 		return errTopicEmpty
 	case len(topic) > 65535:
 		return errTopicLong
+	}
+	for _, c := range topic {
+		if c == 0 || c == '+' || c == '#' || c >= utf8.RuneSelf {
+			return checkUnusualTopic(topic)
+		}
+	}
+	return nil
+}
+
+// checkUnusualTopic checks a topic that is more than plain ASCII.
+func checkUnusualTopic(topic []byte) error {
+	switch {
 	case !validText(topic):
 		return errTopicText
 	case bytes.IndexByte(topic, '+') >= 0 || bytes.IndexByte(topic, '#') >= 0:
