@@ -145,28 +145,47 @@ func payloads(got []received) string {
 
 // group: each message goes to one member of a group.
 func (s *suite) group(t *testing.T) {
-	pub, topic, end := s.connect(t, Options{}), s.topic(t, "work"), s.topic(t, "end")
+	pub, topic := s.connect(t, Options{}), s.topic(t, "work")
 	members := []*peer{s.connect(t, Options{}), s.connect(t, Options{}), s.connect(t, Options{})}
 	for _, m := range members {
 		m.subscribe(proto.Subscription{Topic: topic, Group: "g"})
-		m.subscribe(proto.Subscription{Topic: end})
 	}
 	const messages = 60
 	for i := range messages {
 		pub.publish(proto.Message{Topic: []byte(topic), Payload: fmt.Append(nil, i)})
 	}
-	pub.publish(proto.Message{Topic: []byte(end), Payload: []byte("end")})
 	seen := map[string]int{}
-	for _, m := range members {
-		for _, r := range m.takeUntil("end") {
-			seen[r.payload]++
-		}
+	for _, r := range takeShared(t, members, messages) {
+		seen[r.payload]++
 	}
 	for i := range messages {
 		if n := seen[fmt.Sprint(i)]; n != 1 {
 			t.Errorf("message %d was delivered to %d members", i, n)
 		}
 	}
+}
+
+// takeShared waits until the members of a group have n messages together, and returns all that have arrived.
+func takeShared(t *testing.T, members []*peer, n int) (got []received) {
+	t.Helper()
+	const turn = 10 * time.Millisecond
+	for waited := time.Duration(0); len(got) < n && waited < patience; {
+		for _, m := range members {
+			switch ev, err := m.conn.Next(turn); {
+			case err == ErrQuiet:
+				waited += turn
+			case err != nil || ev.Kind != proto.Delivered:
+				t.Fatalf("reported %+v, %v", ev, err)
+			default:
+				got = append(got, received{payload: string(ev.Payload)})
+			}
+		}
+	}
+	for _, m := range members {
+		m.barrier()
+		got = append(got, m.received...)
+	}
+	return got
 }
 
 // keepAlive: a silent connection outlives the keep-alive by far, and still works.
