@@ -232,7 +232,7 @@ func (t *Trial) checkWaiting(f *folded) {
 	if r == nil || s == nil {
 		return
 	}
-	for _, p := range []Percentile{Percentiles[3], Percentiles[0]} { // p99 tells more than p50
+	for _, p := range slices.Backward(Percentiles) { // the rarest tells most
 		resp, serv := *p.Of(r), *p.Of(s)
 		if resp == nil || serv == nil || float64(*resp) <= maxWaitFactor*float64(*serv) {
 			continue

@@ -122,6 +122,16 @@ var verdicts = []struct {
 	{"waited for the window", qos(1), respond(time.Second, 900*time.Millisecond), "waited", summary.Warning, "window of 100 unacknowledged"},
 	{"waited for the socket", nil, respond(time.Second, 900*time.Millisecond), "waited", summary.Warning, "for the broker (socket full)"},
 	{"waited for the generator", nil, respond(time.Second, 0), "waited", summary.Warning, "the generator was late"},
+	{"a tenth waited", nil, windowsOf(func(w *ledger.Window) {
+		if h := w.Hists[ledger.Response]; h != nil {
+			h.Reset()
+			h.RecordN(int64(time.Millisecond), 880)
+			h.RecordN(int64(time.Second), 120)
+			w.Hists[ledger.Service].Reset()
+			w.Hists[ledger.Service].RecordN(int64(time.Millisecond), 980)
+			w.Hists[ledger.Service].RecordN(int64(time.Second), 20)
+		}
+	}), "waited", summary.Warning, "p95 from due is 1.00 s, from sent 1.00 ms"},
 	{"unverified", nil, recordOf(func(r *run.TrialRecord) { r.Client.TLS = &run.TLS{} }), "tls_unverified", summary.Warning, ""},
 	{"verified", nil, recordOf(func(r *run.TrialRecord) { r.Client.TLS = &run.TLS{Verified: true} }), "", summary.Valid, ""},
 	{"closed loop", closedLoop, nil, "closed_loop", summary.Warning, ""},

@@ -1,0 +1,286 @@
+package report
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"sort"
+	"time"
+
+	"github.com/mqlab/mqlab/internal/chart"
+	"github.com/mqlab/mqlab/internal/hist"
+	"github.com/mqlab/mqlab/internal/ledger"
+	"github.com/mqlab/mqlab/internal/monitor"
+	"github.com/mqlab/mqlab/internal/run"
+	"github.com/mqlab/mqlab/internal/summary"
+)
+
+// cellFold is what charts show of one cell: its repetitions, merged.
+type cellFold struct {
+	invalid  bool // no repetition is valid: these are all there are
+	trials   []*run.Trial
+	response *hist.Hist
+	expected int64 // response times there should be; 0 = not known
+	seconds  []second
+}
+
+// second is what happened in one second of all repetitions.
+type second struct {
+	n        int64 // since the measure window opened
+	from, to int64 // ns, of the windows in it
+	covered  int64 // ns, sum over the repetitions
+	in       ledger.InWindow
+	response *hist.Hist
+}
+
+// foldCells merges the repetitions of each cell.
+func foldCells(s *summary.Summary, r *run.Run) map[int]*cellFold {
+	folds := map[int]*cellFold{}
+	for i := range s.Cells {
+		c := &s.Cells[i]
+		f := &cellFold{invalid: c.Valid == 0}
+		folds[c.Cell] = f
+		for _, id := range c.Trials {
+			t := trialOf(s, id)
+			n := slices.IndexFunc(r.Trials, func(x run.Trial) bool { return x.Trial.ID == id })
+			if t == nil || n < 0 || t.Validity == summary.Invalid && !f.invalid {
+				continue
+			}
+			f.add(&r.Trials[n], t)
+		}
+		slices.SortFunc(f.seconds, func(a, b second) int { return cmp.Compare(a.n, b.n) })
+	}
+	return folds
+}
+
+func trialOf(s *summary.Summary, id int) *summary.Trial {
+	i := slices.IndexFunc(s.Trials, func(t summary.Trial) bool { return t.ID == id })
+	if i < 0 {
+		return nil
+	}
+	return &s.Trials[i]
+}
+
+// add merges one repetition.
+func (f *cellFold) add(t *run.Trial, s *summary.Trial) {
+	f.trials = append(f.trials, t)
+	if q := s.Latency.Response; q != nil {
+		f.expected += int64(q.Expected)
+	}
+	spans := map[int64]int64{}
+	for i := range t.Windows {
+		w := &t.Windows[i]
+		n := int64(math.Floor(time.Duration(w.Start).Seconds()))
+		x := f.at(n, w)
+		x.merge(w)
+		spans[n] = max(spans[n], w.End-max(w.Start, n*int64(time.Second)))
+		if h := w.Hists[ledger.Response]; h != nil && w.Start >= 0 {
+			f.response = merged(f.response, h)
+		}
+	}
+	for n, covered := range spans {
+		f.at(n, nil).covered += covered
+	}
+}
+
+// at is the n-th second, made of w if there is none.
+func (f *cellFold) at(n int64, w *ledger.Window) *second {
+	i := slices.IndexFunc(f.seconds, func(x second) bool { return x.n == n })
+	if i < 0 {
+		i = len(f.seconds)
+		f.seconds = append(f.seconds, second{n: n, from: w.Start, to: w.End})
+	}
+	return &f.seconds[i]
+}
+
+func (x *second) merge(w *ledger.Window) {
+	x.from, x.to = min(x.from, w.Start), max(x.to, w.End)
+	var all ledger.Window
+	all.InWindow = x.in
+	all.Merge(&ledger.Window{InWindow: w.InWindow})
+	x.in = all.InWindow
+	if h := w.Hists[ledger.Response]; h != nil {
+		x.response = merged(x.response, h)
+	}
+}
+
+// merged adds b to a, or a copy of it where there is no a yet.
+func merged(a, b *hist.Hist) *hist.Hist {
+	if a == nil {
+		return b.Clone()
+	}
+	a.Merge(b)
+	return a
+}
+
+// rate is a count of a second per second; no number where the second was cut short.
+func (x *second) rate(count uint64) float64 {
+	full := float64(x.covered) / float64(time.Second)
+	if x.to-x.from < int64(time.Second)/2 || full <= 0 {
+		return none
+	}
+	return float64(count) / full
+}
+
+// column sorts the response times of a second into the rows of a heat map, exactly.
+func (x *second) column() chart.Column {
+	c := chart.Column{From: inSeconds(x.from), To: inSeconds(x.to)}
+	if x.response == nil || x.response.Count() == 0 {
+		return c
+	}
+	before := int64(0)
+	for _, end := range chart.Rows(math.Max(1, float64(x.response.Min())), float64(x.response.Max())) {
+		n := atMost(x.response, int64(end))
+		c.Buckets = append(c.Buckets, chart.Bucket{Value: end, Count: n - before})
+		before = n
+	}
+	return c
+}
+
+// atMost counts the values whose slot ends at or below v.
+func atMost(h *hist.Hist, v int64) int64 {
+	n := int(h.Count())
+	return int64(sort.Search(n, func(i int) bool { // the value of rank i+1 is above v
+		return h.Quantile((float64(i)+0.5)/float64(n)) > v
+	}))
+}
+
+// phases are those of all repetitions together.
+func (f *cellFold) phases() (phases []chart.Phase) {
+	for _, t := range f.trials {
+		for i := range t.Windows {
+			w := &t.Windows[i]
+			n := slices.IndexFunc(phases, func(p chart.Phase) bool { return p.Name == w.Phase })
+			if n < 0 {
+				n = len(phases)
+				phases = append(phases, chart.Phase{Name: w.Phase, From: inSeconds(w.Start), To: inSeconds(w.End), Main: w.Phase == "measure"})
+			}
+			p := &phases[n]
+			p.From, p.To = math.Min(p.From, inSeconds(w.Start)), math.Max(p.To, inSeconds(w.End))
+		}
+	}
+	slices.SortStableFunc(phases, func(a, b chart.Phase) int { return cmp.Compare(a.From, b.From) })
+	return phases
+}
+
+// sameMoment is how close events of repetitions are together to be marked once, in seconds.
+const sameMoment = 0.25
+
+// marks are the events of all repetitions; a pause lasts until the broker is resumed.
+func (f *cellFold) marks() (marks []chart.Mark) {
+	for _, t := range f.trials {
+		var paused *run.Event
+		for i := range t.Events {
+			switch e := &t.Events[i]; e.Kind {
+			case "pause":
+				paused = e
+			case "resume":
+				if paused != nil {
+					marks = mark(marks, chart.Mark{Kind: "paused", From: inSeconds(paused.T), To: inSeconds(e.T)})
+				}
+				paused = nil
+			default:
+				marks = mark(marks, chart.Mark{Kind: spaced(e.Kind), From: inSeconds(e.T)})
+			}
+		}
+		if paused != nil {
+			marks = mark(marks, chart.Mark{Kind: "paused", From: inSeconds(paused.T), To: f.end()})
+		}
+	}
+	slices.SortStableFunc(marks, func(a, b chart.Mark) int { return cmp.Compare(a.From, b.From) })
+	return marks
+}
+
+// mark adds m, or widens one of the same kind at the same moment.
+func mark(marks []chart.Mark, m chart.Mark) []chart.Mark {
+	for i := range marks {
+		if o := &marks[i]; o.Kind == m.Kind && m.To > m.From && math.Abs(o.From-m.From) < sameMoment {
+			o.From, o.To = math.Min(o.From, m.From), math.Max(o.To, m.To)
+			return marks
+		}
+	}
+	return append(marks, m)
+}
+
+// start and end are the span of time that charts show.
+func (f *cellFold) start() float64 {
+	if len(f.seconds) == 0 {
+		return 0
+	}
+	return inSeconds(f.seconds[0].from)
+}
+
+func (f *cellFold) end() (last float64) {
+	for _, x := range f.seconds {
+		last = math.Max(last, inSeconds(x.to))
+	}
+	return last
+}
+
+// load is the CPU load of a role in percent of a core, for each whole second, mean over the repetitions that know it.
+func (f *cellFold) load(role string) []chart.Point {
+	return f.mean(func(t *run.Trial, add func(n int64, v float64)) {
+		samples := samplesOf(t, role)
+		if len(samples) < 2 {
+			return
+		}
+		first, last := ceilSecond(samples[0].T), samples[len(samples)-1].T
+		for n := first; (n+1)*int64(time.Second) <= last; n++ {
+			from, to := cpuAt(samples, n*int64(time.Second)), cpuAt(samples, (n+1)*int64(time.Second))
+			add(n, 100*(to-from))
+		}
+	})
+}
+
+// memory is the memory of a role, mean over the samples of each second.
+func (f *cellFold) memory(role string) []chart.Point {
+	return f.mean(func(t *run.Trial, add func(n int64, v float64)) {
+		for _, s := range samplesOf(t, role) {
+			if s.PSSBytes > 0 {
+				add(ceilSecond(s.T)-1, float64(s.PSSBytes))
+			}
+		}
+	})
+}
+
+// mean averages what collect adds for each second.
+func (f *cellFold) mean(collect func(t *run.Trial, add func(n int64, v float64))) (points []chart.Point) {
+	sums, counts := map[int64]float64{}, map[int64]float64{}
+	for _, t := range f.trials {
+		collect(t, func(n int64, v float64) { sums[n], counts[n] = sums[n]+v, counts[n]+1 })
+	}
+	for n, sum := range sums {
+		points = append(points, chart.Point{X: float64(n) + 0.5, Y: sum / counts[n]})
+	}
+	slices.SortFunc(points, func(a, b chart.Point) int { return cmp.Compare(a.X, b.X) })
+	return points
+}
+
+// samplesOf are the samples of a role, their time since the measure window opened. Without that time there are none.
+func samplesOf(t *run.Trial, role string) (samples []monitor.Sample) {
+	if t.MeasureStart == 0 {
+		return nil
+	}
+	for _, s := range t.Monitor {
+		if s.Role == role {
+			s.T -= t.MeasureStart
+			samples = append(samples, s)
+		}
+	}
+	slices.SortStableFunc(samples, func(a, b monitor.Sample) int { return cmp.Compare(a.T, b.T) })
+	return samples
+}
+
+// cpuAt is the CPU time used until t, on the line between the samples before and after.
+func cpuAt(samples []monitor.Sample, t int64) float64 {
+	i := max(1, sort.Search(len(samples), func(i int) bool { return samples[i].T >= t }))
+	a, b := &samples[i-1], &samples[min(i, len(samples)-1)]
+	if b.T == a.T {
+		return a.CPUSeconds
+	}
+	return a.CPUSeconds + (b.CPUSeconds-a.CPUSeconds)*float64(t-a.T)/float64(b.T-a.T)
+}
+
+func ceilSecond(t int64) int64 { return int64(math.Ceil(time.Duration(t).Seconds())) }
+
+func inSeconds(ns int64) float64 { return time.Duration(ns).Seconds() }
