@@ -30,6 +30,9 @@ var commands = map[string]func(ts *script, neg bool, args []string){
 	"expand":   expand,
 	"latest":   latest,
 	"agree":    agree,
+	"sums":     sums,
+	"recount":  recount,
+	"unblamed": unblamed,
 
 	"mosquitto": startMosquitto,
 	"nats":      startNATS,
