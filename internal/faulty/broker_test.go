@@ -254,6 +254,7 @@ func TestEachFault(t *testing.T) {
 		{"corrupt", faulty.Fault{Kind: faulty.Corrupt}, []uint64{0, 2, 3, 4}, faulty.Account{Routed: 5, Forwarded: 5, Corrupted: 1, Distinct: 4}},
 		{"repeat", faulty.Fault{Kind: faulty.Repeat}, []uint64{0, 1, 1, 2, 3, 4}, faulty.Account{Routed: 5, Forwarded: 6, Distinct: 5, Duplicates: 1}},
 		{"repeat later", faulty.Fault{Kind: faulty.Repeat, By: 2}, []uint64{0, 1, 2, 3, 1, 4}, faulty.Account{Routed: 5, Forwarded: 6, Distinct: 5, Duplicates: 1}},
+		{"repeat too late", faulty.Fault{Kind: faulty.Repeat, By: 9}, []uint64{0, 1, 2, 3, 4}, faulty.Account{Routed: 5, Forwarded: 5, Distinct: 5}},
 		{"swap", faulty.Swap, []uint64{0, 2, 1, 3, 4}, faulty.Account{Routed: 5, Deferred: 1, Forwarded: 5, Distinct: 5, Reordered: 1, MaxReorder: 1}},
 		{"defer", faulty.Fault{Kind: faulty.Defer, By: 3}, []uint64{0, 2, 3, 4, 1}, faulty.Account{Routed: 5, Deferred: 1, Forwarded: 5, Distinct: 5, Reordered: 1, MaxReorder: 3}},
 		{"defer for ever", faulty.Fault{Kind: faulty.Defer, By: 9}, []uint64{0, 2, 3, 4, 1}, faulty.Account{Routed: 5, Deferred: 1, Forwarded: 5, Distinct: 5, Reordered: 1, MaxReorder: 3}},

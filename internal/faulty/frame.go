@@ -140,13 +140,12 @@ func (t *tamper) overtake(out []byte) []byte {
 	return out
 }
 
-// flush lets go everything: nothing has come for long.
+// flush lets go everything but repetitions, which are given up: nothing has come for long.
 func (t *tamper) flush(out []byte) []byte {
 	for _, h := range t.held {
-		if h.repeat {
-			t.truth.Repeated++
+		if !h.repeat {
+			out = append(out, h.bytes...)
 		}
-		out = append(out, h.bytes...)
 	}
 	t.held = nil
 	return out

@@ -61,6 +61,7 @@ func TestTamper(t *testing.T) {
 			RelayTruth{Packets: 4, Repeated: 1},
 		},
 		{"swap", Swap, stream(publish("a"), ping, qos1, publish("c"), publish("b"), publish("d")), RelayTruth{Packets: 4, Deferred: 1}},
+		{"given up", Fault{Kind: Repeat, By: 9}, in, RelayTruth{Packets: 4}},
 		{
 			"never overtaken",
 			Fault{Kind: Defer, By: 9},

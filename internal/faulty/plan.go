@@ -49,8 +49,8 @@ const (
 	None    Kind = iota
 	Lose         // it is not forwarded
 	Corrupt      // one bit of its payload is wrong
-	Repeat       // it is forwarded a second time, after By further deliveries of its stream
-	Defer        // it is forwarded after By further deliveries of its stream
+	Repeat       // it is forwarded a second time, after By further deliveries of its stream if so many come in time
+	Defer        // it is forwarded after By further deliveries of its stream, or later than all of them
 	Foreign      // a message of another run comes before it
 	kinds
 )
@@ -73,7 +73,8 @@ type Fault struct {
 // Swap is the fault of a delivery that changes places with the next one of its stream.
 var Swap = Fault{Kind: Defer, By: 1}
 
-// heldAtMost is how long a deferred delivery waits for further ones of its stream; then it is forwarded in any case.
+// heldAtMost is how long a delivery waits for further ones of its stream. Then a deferred one is forwarded in any case, and
+// a repetition is given up: a trial that has received everything need not wait for it.
 const heldAtMost = int64(100 * time.Millisecond)
 
 // stalled tells whether the broker stands still at now, and until when.

@@ -39,8 +39,9 @@ type laneKey struct {
 // held is a delivery that waits for others of its lane to overtake it.
 type held struct {
 	delivery
-	left  int
-	until int64
+	left   int
+	until  int64
+	repeat bool // it was forwarded before
 }
 
 // route makes a delivery for each subscription that the message of ev reaches.
@@ -106,7 +107,7 @@ func (b *Broker) apply(d delivery, f Fault, now int64) {
 	case Defer:
 		if f.By > 0 {
 			a.Deferred++
-			b.held = append(b.held, held{d, f.By, now + heldAtMost})
+			b.held = append(b.held, held{delivery: d, left: f.By, until: now + heldAtMost})
 			return
 		}
 	case Corrupt:
@@ -125,7 +126,7 @@ func (b *Broker) apply(d delivery, f Fault, now int64) {
 		b.enqueue(d, now)
 		return
 	}
-	b.held = append(b.held, held{d, f.By, now + heldAtMost})
+	b.held = append(b.held, held{delivery: d, left: f.By, until: now + heldAtMost, repeat: true})
 }
 
 // abroad returns a delivery like d but with the stamp of another run.
@@ -146,29 +147,31 @@ func (d *delivery) abroad() delivery {
 // pass forwards d and then what waited for it to go first.
 func (b *Broker) pass(d delivery, now int64) {
 	b.enqueue(d, now)
-	b.releaseIf(now, func(h *held) bool {
+	keep := b.held[:0]
+	for _, h := range b.held {
 		if h.lane == d.lane {
 			h.left--
 		}
-		return h.left <= 0
-	})
-}
-
-// release forwards what has been held for too long.
-func (b *Broker) release(now int64) {
-	b.releaseIf(now, func(h *held) bool { return h.until <= now })
-}
-
-func (b *Broker) releaseIf(now int64, ready func(*held) bool) {
-	keep := b.held[:0]
-	for i := range b.held {
-		if !ready(&b.held[i]) {
-			keep = append(keep, b.held[i])
+		if h.left > 0 {
+			keep = append(keep, h)
 			continue
 		}
-		b.enqueue(b.held[i].delivery, now)
+		b.enqueue(h.delivery, now)
 	}
-	clear(b.held[len(keep):])
+	b.held = keep
+}
+
+// release ends the waiting of what has been held for too long: a repetition is given up, anything else goes now.
+func (b *Broker) release(now int64) {
+	keep := b.held[:0]
+	for _, h := range b.held {
+		switch {
+		case h.until > now:
+			keep = append(keep, h)
+		case !h.repeat:
+			b.enqueue(h.delivery, now)
+		}
+	}
 	b.held = keep
 }
 
