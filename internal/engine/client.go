@@ -24,10 +24,10 @@ type client struct {
 	session proto.Client
 	pub     *publisher
 	sub     *SubscribeSpec
-	pend    []byte // what the socket did not take
-	tick    int64  // when the session wants Tick
-	at      int64  // deadline in timers
-	dialled int64  // when the present attempt began
+	pend    *[]byte // what the socket did not take; nil = nothing
+	tick    int64   // when the session wants Tick
+	at      int64   // deadline in timers
+	dialled int64   // when the present attempt began
 	id      int32
 	number  uint32
 	slot    int32 // place in timers, -1 = none
@@ -35,6 +35,14 @@ type client struct {
 	state   state
 	full    bool // the socket takes no more bytes now
 	was     bool // has been ready before
+}
+
+// keep puts b behind what waits for the socket already.
+func (cl *client) keep(b []byte) {
+	if cl.pend == nil {
+		cl.pend = new([]byte)
+	}
+	*cl.pend = append(*cl.pend, b...)
 }
 
 // ClientSpec describes one connection.

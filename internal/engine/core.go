@@ -206,8 +206,8 @@ func (c *Core) Writable(id int, now int64) {
 	c.rotate(now)
 	cl := c.clients[id]
 	cl.full = false
-	if len(cl.pend) > 0 {
-		pend := cl.pend
+	if cl.pend != nil {
+		pend := *cl.pend
 		cl.pend = nil
 		c.send(cl, pend, now)
 		if cl.full || cl.state == down {
@@ -247,8 +247,8 @@ func (c *Core) send(cl *client, b []byte, now int64) {
 	if len(b) == 0 || cl.state == down {
 		return
 	}
-	if cl.full || len(cl.pend) > 0 {
-		cl.pend = append(cl.pend, b...)
+	if cl.full || cl.pend != nil {
+		cl.keep(b)
 		return
 	}
 	n, more, err := c.wire.Send(int(cl.id), b)
@@ -256,7 +256,7 @@ func (c *Core) send(cl *client, b []byte, now int64) {
 	cl.full = !more
 	if n < len(b) {
 		cl.full = true
-		cl.pend = append([]byte(nil), b[n:]...)
+		cl.keep(b[n:])
 	}
 	if err != nil {
 		c.drop(cl, now, err)

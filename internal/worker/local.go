@@ -54,11 +54,8 @@ type driver interface {
 	Run(ctx context.Context) error
 }
 
-// place is a connection of a shard.
-type place struct {
-	shard *shard
-	id    int
-}
+// place is a connection: its shard's number, and its own within the shard.
+type place struct{ shard, id int32 }
 
 var _ Worker = (*Local)(nil)
 
@@ -142,9 +139,9 @@ func (w *Local) fill(s *sessions) {
 	for n := w.share.Subscribers.From; n < w.share.Subscribers.To; n++ {
 		_, count := p.Streams(n)
 		trackers := common
-		at := &w.shards[n%len(w.shards)]
+		at := n % len(w.shards)
 		if p.Pattern == plan.PatternShared {
-			at = &w.shards[0] // the members share their trackers
+			at = 0 // the members share their trackers
 		}
 		if trackers == nil {
 			trackers = make([]ledger.Tracker, count)
@@ -155,12 +152,13 @@ func (w *Local) fill(s *sessions) {
 		w.add(at, s.subscriber(n, trackers), readPace(p))
 	}
 	for n := w.share.Publishers.From; n < w.share.Publishers.To; n++ {
-		w.add(&w.shards[n%len(w.shards)], s.publisher(n), nil)
+		w.add(n%len(w.shards), s.publisher(n), nil)
 	}
 }
 
-func (w *Local) add(at *shard, spec engine.ClientSpec, pace *engine.ReadPace) {
-	w.clients = append(w.clients, place{at, at.Add(spec, pace)})
+// add gives a connection to the shard of this number.
+func (w *Local) add(at int, spec engine.ClientSpec, pace *engine.ReadPace) {
+	w.clients = append(w.clients, place{int32(at), int32(w.shards[at].Add(spec, pace))})
 }
 
 func readPace(p *plan.Params) *engine.ReadPace {
@@ -198,7 +196,8 @@ func (w *Local) connect(ctx context.Context) error {
 				return err
 			}
 		}
-		c.shard.Do(func(int64) { c.shard.Dial(c.id, at) })
+		s := &w.shards[c.shard]
+		s.Do(func(int64) { s.Dial(int(c.id), at) })
 	}
 	return w.await(ctx, func() bool { return w.ready() == len(w.clients) })
 }

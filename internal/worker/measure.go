@@ -78,7 +78,8 @@ func (w *Local) receipts() (all []Receipt) {
 		}
 		n := w.share.Subscribers.From + i
 		first, _ := p.Streams(n)
-		seen := w.clients[i].shard.core.Trackers(w.clients[i].id)
+		c := w.clients[i]
+		seen := w.shards[c.shard].core.Trackers(int(c.id))
 		for k := range seen {
 			all = append(all, Receipt{Subscriber: n, Stream: uint32(first + k), Seen: &seen[k]})
 		}

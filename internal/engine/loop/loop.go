@@ -46,7 +46,8 @@ type Loop struct {
 	buf    []byte
 	waker  int // eventfd
 	epoll  int
-	slow   []int // connections that pause before reading on
+	paces  map[int]*engine.ReadPace // of the connections that read slowly on purpose
+	slow   []int                    // those that pause before reading on
 
 	mu    sync.Mutex
 	inbox []func(now int64)
@@ -64,7 +65,6 @@ type Loop struct {
 // sock is one connection's place in the loop.
 type sock struct {
 	part    []byte // an incomplete unit that waits for more bytes
-	pace    *engine.ReadPace
 	fd      int32
 	armed   bool // waiting for EPOLLOUT
 	stopped bool // not reading until pace allows
@@ -80,7 +80,7 @@ func New(cfg Config, settings engine.Settings, dialer engine.Dialer) (*Loop, err
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("eventfd: %w", err), unix.Close(epoll))
 	}
-	l := &Loop{cfg: cfg, dialer: dialer, epoll: epoll, waker: waker, buf: make([]byte, readBytes)}
+	l := &Loop{cfg: cfg, dialer: dialer, epoll: epoll, waker: waker, buf: make([]byte, readBytes), paces: map[int]*engine.ReadPace{}}
 	l.Core = engine.New(settings, l)
 	l.progress.Store(&engine.Progress{})
 	return l, l.watch(waker, -1, unix.EPOLLIN, unix.EPOLL_CTL_ADD)
@@ -88,8 +88,12 @@ func New(cfg Config, settings engine.Settings, dialer engine.Dialer) (*Loop, err
 
 // Add registers a connection; pace limits how fast it reads (nil = as fast as it can). It must be called before Run.
 func (l *Loop) Add(s engine.ClientSpec, pace *engine.ReadPace) int {
-	l.socks = append(l.socks, sock{fd: -1, pace: pace})
-	return l.Core.Add(s)
+	l.socks = append(l.socks, sock{fd: -1})
+	id := l.Core.Add(s)
+	if pace != nil {
+		l.paces[id] = pace
+	}
+	return id
 }
 
 // Do runs f on the loop's thread, soon.

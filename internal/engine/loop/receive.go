@@ -20,8 +20,9 @@ import (
 func (l *Loop) read(id int, s *sock) {
 	buf, have := l.buffer(s), len(s.part)
 	room := buf[have:]
-	if s.pace != nil {
-		room = room[:min(len(room), s.pace.Allow(clock.Now()))]
+	pace := l.paces[id]
+	if pace != nil {
+		room = room[:min(len(room), pace.Allow(clock.Now()))]
 		if len(room) == 0 {
 			s.stopped = true
 			l.slow = append(l.slow, id)
@@ -41,8 +42,8 @@ func (l *Loop) read(id int, s *sock) {
 		l.Core.Lost(id, now, ioError("read", err))
 		return
 	}
-	if s.pace != nil {
-		s.pace.Took(n)
+	if pace != nil {
+		pace.Took(n)
 	}
 	in := buf[:have+n]
 	used := l.Core.Receive(id, now, kernel, in)
@@ -122,7 +123,7 @@ func (l *Loop) resume(now int64) int64 {
 	waiting := l.slow[:0]
 	for _, id := range l.slow {
 		s := &l.socks[id]
-		if at := s.pace.Next(now); at > now && s.fd >= 0 {
+		if at := l.paces[id].Next(now); at > now && s.fd >= 0 {
 			next = min(next, at)
 			waiting = append(waiting, id)
 			continue
