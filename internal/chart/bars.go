@@ -18,25 +18,29 @@ type Bars struct {
 	Labels
 	X      Axis
 	Higher bool // more is better
+	Given  bool // keep the order given
 	Bars   []Bar
 }
 
-// SVG draws the chart, the best first, those without a value last. The axis starts at zero; a whisker is an interval.
+// SVG draws the chart: unless Given, the best first and those without a value last. The axis starts at zero; a whisker is an interval.
 func (b *Bars) SVG() string {
 	bars := slices.Clone(b.Bars)
-	slices.SortStableFunc(bars, b.before)
-	high := 0.0
+	if !b.Given {
+		slices.SortStableFunc(bars, b.before)
+	}
+	high, drawn := 0.0, false
 	for _, x := range bars {
+		drawn = drawn || finite(x.Value)
 		for _, v := range []float64{x.Value, x.High} {
 			_, high = span(0, high, v)
 		}
 	}
-	if len(bars) == 0 || !finite(bars[0].Value) {
+	if !drawn {
 		return ""
 	}
 	const pitch, thick = 42.0, 14.0
 	c := new(canvas)
-	f := &frame{c: c, x: edge + 2, y: edge, w: Width - 2*edge - 26, h: float64(len(bars))*pitch + 2}
+	f := &frame{c: c, x: edge + 6, y: edge, w: Width - 2*edge - 32, h: float64(len(bars))*pitch + 2}
 	var ticks []float64
 	f.xs, ticks = b.X.Ticks.even(0, high, 4)
 	var at []tick

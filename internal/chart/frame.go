@@ -11,7 +11,7 @@ type frame struct {
 const (
 	edge    = 4.0  // kept free on all sides
 	tickGap = 6.0  // between a tick label and the plot
-	topLine = 22.0 // for the name of the vertical axis
+	topLine = 26.0 // for the name of the vertical axis
 )
 
 // newFrame makes the plot area as wide as the labels of the vertical axis leave room.

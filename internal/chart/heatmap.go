@@ -76,6 +76,18 @@ func (h *HeatMap) SVG() string {
 	return c.finish(h.Labels, "heat", c.markKey(y-8, h.Marks)+8+edge)
 }
 
+// Rows are the values at which the rows of every heat map end, from the one that holds lo to the one that holds hi.
+// Buckets that end there are drawn exactly.
+func Rows(lo, hi float64) (ends []float64) {
+	if !(lo >= 1e-9) || !(hi <= 1e18) {
+		return nil
+	}
+	for i := row(lo); i <= row(hi); i++ {
+		ends = append(ends, rowStart(i+1))
+	}
+	return ends
+}
+
 // row is the row of a value: the i-th starts above 10^((i-1)/rowsPerDecade).
 func row(v float64) int { return int(math.Ceil(math.Log10(v)*rowsPerDecade - 1e-9)) }
 

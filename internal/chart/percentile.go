@@ -82,7 +82,7 @@ func percentTicks(hi float64) []tick {
 		}
 		words += "9"
 	}
-	return append(out, tick{0, "0"}, tick{0.5, "50 %"})
+	return append(out, tick{0.5, "50 %"}, tick{0, "0"})
 }
 
 func (f *frame) curve(n int, c *Curve, y *Axis) {

@@ -36,7 +36,8 @@ func stripHeight(phases []Phase, marks []Mark) float64 {
 	return h
 }
 
-// phases shades all but the main phases over the plot and names each in the strip, the widest first, as far as there is room.
+// phases shades all but the main phases over the plot and names each in the strip, the widest first, as far as there is room
+// and the name stands by its phase.
 func (f *frame) phases(phases []Phase, top float64) {
 	bounds, y := box{f.x, top, f.w, phaseRow}, top+0.95*em
 	var row labels
@@ -62,6 +63,9 @@ func (f *frame) phases(phases []Phase, top float64) {
 			continue
 		}
 		w := textWidth(p.Name)
+		if to-x < w/2 {
+			continue
+		}
 		at := max(f.x+w/2+1, min(f.right()-w/2-1, (x+to)/2))
 		if row.place(label(at, y, "middle", p.Name), bounds) {
 			f.c.text(at, y, "middle", "note", p.Name)

@@ -129,7 +129,7 @@ func (x *second) column() chart.Column {
 		return c
 	}
 	before := int64(0)
-	for _, end := range chart.Rows(math.Max(1, float64(x.response.Min())), float64(x.response.Max())) {
+	for _, end := range chart.Rows(math.Max(1, float64(x.response.Min())), float64(x.response.Quantile(1))) {
 		n := atMost(x.response, int64(end))
 		c.Buckets = append(c.Buckets, chart.Bucket{Value: end, Count: n - before})
 		before = n
