@@ -14,7 +14,6 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/prometheus/procfs"
 	"golang.org/x/sys/unix"
 
 	"github.com/mqlab/mqlab/internal/plan"
@@ -25,11 +24,11 @@ const childVerb = "generate"
 
 // figures are what a generator tells of itself; which ones depends on what it does.
 type figures struct {
-	Messages           uint64        `json:"messages,omitempty"`
-	CPU                time.Duration `json:"cpu_ns,omitempty"` // of the process, user and system, while Messages were handled
-	Response           time.Duration `json:"response_p50_ns,omitempty"`
-	Lateness           time.Duration `json:"lateness_p50_ns,omitempty"`
-	BytesPerConnection float64       `json:"bytes_per_connection,omitempty"`
+	Messages uint64        `json:"messages,omitempty"`
+	CPU      time.Duration `json:"cpu_ns,omitempty"` // of the process, user and system, while Messages were handled
+	Response time.Duration `json:"response_p50_ns,omitempty"`
+	Lateness time.Duration `json:"lateness_p50_ns,omitempty"`
+	Memory   uint64        `json:"memory_bytes,omitempty"` // anonymous, resident
 }
 
 // perCPUSecond is how many messages one second of CPU time buys.
@@ -49,7 +48,8 @@ var children = map[string]child{
 	"lab-nats-publish":  labPublish(plan.NATS),
 	"lab-latency":       labLatency,
 	"lab-lateness":      labLateness,
-	"lab-idle":          labIdle,
+	"lab-few-idle":      labIdle(fewIdle),
+	"lab-many-idle":     labIdle(manyIdle),
 	"paho-mqtt-publish": pahoPublish,
 	"paho-mqtt-receive": pahoReceive,
 	"nats-publish":      natsPublish,
@@ -99,14 +99,16 @@ func (r *rig) run(ctx context.Context, name, url string) (figures, error) {
 	if r.profiles != "" {
 		args = append(args, r.profiles+"/"+name+".pprof")
 	}
-	return ask(ctx, name, exe, args...)
+	return r.ask(ctx, name, exe, args...)
 }
 
 // patience is how much longer than its span a generator may take.
 const patience = 30 * time.Second
 
 // ask runs a program that prints figures.
-func ask(ctx context.Context, name, program string, args ...string) (figures, error) {
+func (r *rig) ask(ctx context.Context, name, program string, args ...string) (figures, error) {
+	ctx, cancel := context.WithTimeout(ctx, r.span+patience)
+	defer cancel()
 	cmd := exec.CommandContext(ctx, program, args...)
 	cmd.Stderr = os.Stderr
 	out, err := cmd.Output()
@@ -127,14 +129,4 @@ func cpuTime() time.Duration {
 		return 0
 	}
 	return time.Duration(r.Utime.Nano() + r.Stime.Nano())
-}
-
-// anonymousMemory is RssAnon of this process in bytes.
-func anonymousMemory() (int64, error) {
-	self, err := procfs.Self()
-	if err != nil {
-		return 0, err
-	}
-	s, err := self.NewStatus()
-	return int64(s.RssAnon), err
 }

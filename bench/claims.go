@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strconv"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/mqlab/mqlab/internal/broker"
 )
 
@@ -48,7 +50,7 @@ var claims = []claim{
 	},
 	{
 		name: "idle mqtt connection", unit: "B", want: 512, atMost: true,
-		setUp: peerSite("mqtt", "drain", "mqtt"), sample: idleMemory,
+		needs: filesMissing, setUp: peerSite("mqtt", "drain", "mqtt"), sample: idleMemory,
 	},
 	{
 		name: "response p50 / C", want: 1.3, atMost: true,
@@ -90,11 +92,11 @@ func (c *claim) verdict(values []float64) (line string, ok bool) {
 	if !ok {
 		word = "MISSED"
 	}
-	unit := c.unit
-	if unit != "" {
-		unit = " " + unit
+	kind, unit := "ratio", ""
+	if c.unit != "" {
+		kind, unit = "value", " "+c.unit
 	}
-	return fmt.Sprintf("%-24s ratio %s%s [%s–%s] want %s %g%s %s", c.name, digits(median), unit,
+	return fmt.Sprintf("%-22s %s %s%s [%s–%s] want %s %g%s %s", c.name, kind, digits(median), unit,
 		digits(quantile(values, 0.25)), digits(quantile(values, 0.75)), bound, c.want, unit, word), ok
 }
 
@@ -124,6 +126,15 @@ func peerSite(scheme string, args ...string) func(ctx context.Context, r *rig) (
 func mosquittoSite(ctx context.Context, r *rig) (site, error) {
 	url, stop, err := r.mosquitto(ctx)
 	return site{url, stop}, err
+}
+
+// filesMissing tells whether a process may open as many connections as wanted.
+func filesMissing(context.Context) string {
+	var l unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &l); err != nil || l.Max < manyIdle+100 {
+		return fmt.Sprintf("a process may open %d files, which %d connections exceed: raise the hard limit (ulimit -Hn)", l.Max, manyIdle)
+	}
+	return ""
 }
 
 func mosquittoMissing(ctx context.Context) string {
@@ -164,9 +175,20 @@ func perCPU(lab, library string) func(ctx context.Context, r *rig, s site, round
 	}
 }
 
-func idleMemory(ctx context.Context, r *rig, s site, _ int) (float64, error) {
-	f, err := r.run(ctx, "lab-idle", s.url)
-	return f.BytesPerConnection, err
+// idleMemory is what each further idle connection adds to the generator's memory.
+func idleMemory(ctx context.Context, r *rig, s site, round int) (float64, error) {
+	var few, many figures
+	err := alternate(round,
+		func() (err error) {
+			few, err = r.run(ctx, "lab-few-idle", s.url)
+			return err
+		},
+		func() (err error) {
+			many, err = r.run(ctx, "lab-many-idle", s.url)
+			return err
+		})
+	r.say("  %d connections: %d kB, %d: %d kB", fewIdle, few.Memory>>10, manyIdle, many.Memory>>10)
+	return (float64(many.Memory) - float64(few.Memory)) / (manyIdle - fewIdle), err
 }
 
 func lateness(ctx context.Context, r *rig, s site, _ int) (float64, error) {
@@ -191,7 +213,7 @@ func responseToC(ctx context.Context, r *rig, s site, round int) (float64, error
 			return err
 		},
 		func() error {
-			plain, err = ask(ctx, "latency", filepath.Join(r.dir, "latency"), port, strconv.Itoa(runID), strconv.Itoa(largeBytes),
+			plain, err = r.ask(ctx, "latency", filepath.Join(r.dir, "latency"), port, strconv.Itoa(runID), strconv.Itoa(largeBytes),
 				strconv.Itoa(latencyRate), strconv.FormatInt(int64(warmUp), 10), strconv.FormatInt(int64(r.span), 10))
 			return err
 		})

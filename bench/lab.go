@@ -5,10 +5,14 @@ package main
 import (
 	"cmp"
 	"context"
+	"fmt"
+	"runtime"
 	"runtime/debug"
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/prometheus/procfs"
 
 	"github.com/mqlab/mqlab/internal/clock"
 	"github.com/mqlab/mqlab/internal/hist"
@@ -40,7 +44,8 @@ func labLoad(protocol string, p plan.Params) plan.Trial {
 // tally adds up the windows of the measure phase.
 type tally struct {
 	mu               sync.Mutex
-	sent, received   uint64
+	counts           ledger.Counts
+	sent             uint64
 	response, lately hist.Hist
 }
 
@@ -51,7 +56,7 @@ func (t *tally) window(w *ledger.Window) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.sent += w.InWindow.Sent
-	t.received += w.Counts.Delivered
+	t.counts.Add(&w.Counts)
 	if h := w.Hists[ledger.Response]; h != nil {
 		t.response.Merge(h)
 	}
@@ -75,7 +80,14 @@ func labRun(url string, t plan.Trial) (figures, error) {
 	if err != nil {
 		return figures{}, err
 	}
-	f := figures{Messages: sum.received, CPU: r.Used.CPU}
+	c := &sum.counts
+	switch {
+	case c.Corrupt+c.Foreign+c.Duplicates+c.Reordered+c.ClockSkew > 0:
+		return figures{}, fmt.Errorf("the messages were not recorded as they were sent: %+v", *c)
+	case t.Params.Publishers > 0 && t.Params.Subscribers > 0 && c.Delivered < c.Offered*99/100:
+		return figures{}, fmt.Errorf("of %d messages %d arrived", c.Offered, c.Delivered)
+	}
+	f := figures{Messages: c.Delivered, CPU: r.Used.CPU}
 	if t.Params.Subscribers == 0 {
 		f.Messages = sum.sent
 	}
@@ -119,29 +131,33 @@ func labLateness(url string, span time.Duration) (figures, error) {
 	}))
 }
 
-// labIdle opens many connections that subscribe and then hear nothing, and tells what each added to this process.
-func labIdle(url string, _ time.Duration) (figures, error) {
-	before, err := resident()
-	if err != nil {
-		return figures{}, err
+// labIdle opens n connections that subscribe and then hear nothing, and tells what memory this process then holds.
+func labIdle(n int) child {
+	return func(url string, _ time.Duration) (figures, error) {
+		t := labLoad(plan.MQTT311, plan.Params{Subscribers: n, PayloadBytes: smallBytes, Topic: "bench/{stream}"})
+		w, err := worker.NewLocal(worker.Whole(runID, t, url), worker.Credentials{}, netns.Host, worker.Sink{Window: func(*ledger.Window) {}})
+		if err != nil {
+			return figures{}, err
+		}
+		if err := w.Prepare(context.Background()); err != nil {
+			return figures{}, err
+		}
+		held, err := resident()
+		if err != nil {
+			return figures{}, err
+		}
+		return figures{Memory: held}, w.Close()
 	}
-	t := labLoad(plan.MQTT311, plan.Params{Subscribers: idleConnections, PayloadBytes: smallBytes, Topic: "bench/{stream}"})
-	w, err := worker.NewLocal(worker.Whole(runID, t, url), worker.Credentials{}, netns.Host, worker.Sink{Window: func(*ledger.Window) {}})
-	if err != nil {
-		return figures{}, err
-	}
-	if err := w.Prepare(context.Background()); err != nil {
-		return figures{}, err
-	}
-	after, err := resident()
-	if err != nil {
-		return figures{}, err
-	}
-	return figures{BytesPerConnection: float64(after-before) / idleConnections}, w.Close()
 }
 
-// resident is the anonymous memory that this process holds once its garbage is returned.
-func resident() (int64, error) {
+// resident is the anonymous memory that this process holds once its garbage is returned, in bytes.
+func resident() (uint64, error) {
+	runtime.GC() // the first collection leaves what pools and dead goroutines hold
 	debug.FreeOSMemory()
-	return anonymousMemory()
+	self, err := procfs.Self()
+	if err != nil {
+		return 0, err
+	}
+	s, err := self.NewStatus()
+	return s.RssAnon, err
 }

@@ -4,7 +4,11 @@
 // both sides measured alternately in one run, each generator in a process of its own. It prints one line per promise with
 // the median and the quartiles, and exits with 1 if one was missed.
 //
-// CPU time, not wall time, is compared where throughput is, so that other work on the machine disturbs little.
+// The lab's side is its real path: worker, event loop, sessions, stamps with check sums, ledger, histograms, kernel time
+// stamps. The libraries only put a number and a time into each message they send, and read both from each they receive.
+// Publishers send as fast as they can to a C program that swallows; subscribers read from one that sends stamped messages
+// as fast as they are taken. CPU time of the generator's process is compared, not wall time, so that other work on the
+// machine disturbs little; latency wants an idle machine.
 package main
 
 import (
@@ -24,17 +28,10 @@ import (
 
 func main() { os.Exit(bench(os.Args[1:])) }
 
-// bench runs the hidden verbs of its child processes, or the benchmark.
+// bench runs the benchmark, or what a child process is for, and returns the exit code.
 func bench(args []string) int {
-	if len(args) > 0 {
-		switch args[0] {
-		case guard.Verb:
-			return guard.Main(os.Stdin)
-		case broker.Verb:
-			return broker.Main(args[1:], os.Stdin, os.Stdout)
-		case childVerb:
-			return childMain(args[1:], os.Stdout)
-		}
+	if code, hidden := hiddenVerb(args); hidden {
+		return code
 	}
 	o := options{out: os.Stdout}
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
@@ -56,6 +53,22 @@ func bench(args []string) int {
 		return 1
 	}
 	return 0
+}
+
+// hiddenVerb does what this program is run again for.
+func hiddenVerb(args []string) (code int, hidden bool) {
+	if len(args) == 0 {
+		return 0, false
+	}
+	switch args[0] {
+	case guard.Verb:
+		return guard.Main(os.Stdin), true
+	case broker.Verb:
+		return broker.Main(args[1:], os.Stdin, os.Stdout), true
+	case childVerb:
+		return childMain(args[1:], os.Stdout), true
+	}
+	return 0, false
 }
 
 type options struct {
@@ -81,7 +94,7 @@ func run(ctx context.Context, o options) (missed int, err error) {
 		}
 		if c.needs != nil {
 			if missing := c.needs(ctx); missing != "" {
-				fmt.Fprintf(o.out, "%-24s skipped: %s\n", c.name, missing)
+				fmt.Fprintf(o.out, "%-22s skipped: %s\n", c.name, missing)
 				continue
 			}
 		}

@@ -22,11 +22,12 @@ import (
 
 // What every claim is measured with.
 const (
-	smallBytes      = 64   // payload where throughput is compared
-	largeBytes      = 1024 // payload where latency is compared
-	latencyRate     = 1000 // messages per second
-	idleConnections = 5000
-	warmUp          = 200 * time.Millisecond
+	smallBytes  = 64   // payload where throughput is compared
+	largeBytes  = 1024 // payload where latency is compared
+	latencyRate = 1000 // messages per second
+	fewIdle     = 1000 // connections
+	manyIdle    = 9000
+	warmUp      = 200 * time.Millisecond
 )
 
 //go:embed c

@@ -127,8 +127,10 @@ static void accept_all(int listener) {
 	static const char info[] = "INFO {\"server_id\":\"bench\",\"version\":\"2.10.0\",\"proto\":1,\"headers\":true,"
 		"\"max_payload\":1048576}\r\n";
 	int fd, one = 1;
+	struct linger reset = {1, 0}; // the end of thousands of connections leaves no ports in TIME_WAIT
 	while ((fd = accept4(listener, 0, 0, SOCK_NONBLOCK | SOCK_CLOEXEC)) >= 0) {
 		setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
+		setsockopt(fd, SOL_SOCKET, SO_LINGER, &reset, sizeof reset);
 		struct conn *c = calloc(1, sizeof *c);
 		c->fd = fd;
 		struct epoll_event e = {.events = EPOLLIN, .data.ptr = c};

@@ -1,0 +1,130 @@
+package engine_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/mqlab/mqlab/internal/engine"
+	"github.com/mqlab/mqlab/internal/ledger"
+	"github.com/mqlab/mqlab/internal/proto"
+	"github.com/mqlab/mqlab/internal/proto/mqtt"
+	"github.com/mqlab/mqlab/internal/stamp"
+)
+
+// drain is a Wire that takes everything.
+type drain struct{}
+
+func (drain) Send(_ int, b []byte) (n int, more bool, err error) { return len(b), true, nil }
+func (drain) Dial(int, int64)                                    {}
+func (drain) Hangup(int)                                         {}
+
+const (
+	busyRun   = 7
+	busyBytes = 64
+	busyTime  = int64(time.Second) // all that is measured happens at this instant
+)
+
+func busyPayload() []byte {
+	b := make([]byte, busyBytes)
+	stamp.Fill(b)
+	return b
+}
+
+// busyCore is a Core with one ready connection, measuring.
+func busyCore(tb testing.TB, spec engine.ClientSpec) *engine.Core {
+	tb.Helper()
+	spec.Session = mqtt.NewClient(&mqtt.Config{Version: mqtt.V311, CleanStart: true}, "c")
+	c := engine.New(engine.Settings{
+		Run: busyRun, Payload: engine.NewPayload(busyPayload(), false, 1), Emit: func(*ledger.Window) {},
+	}, drain{})
+	id := c.Add(spec)
+	c.Dialling(id, 0)
+	c.Connected(id, 0, 0, 0)
+	c.Receive(id, 0, 0, []byte{0x20, 2, 0, 0}) // CONNACK
+	if spec.Subscribe != nil {
+		c.Receive(id, 0, 0, []byte{0x90, 3, 0, 1, 0}) // SUBACK
+	}
+	if c.Progress().Ready != 1 {
+		tb.Fatal("not ready")
+	}
+	c.Begin(busyTime, busyTime, busyTime+int64(time.Minute))
+	return c
+}
+
+// publishing returns a Core that fills and sends one batch of messages whenever it is advanced.
+func publishing(tb testing.TB) *engine.Core {
+	return busyCore(tb, engine.ClientSpec{Publish: &engine.PublishSpec{Topic: []byte("bench/topic"), Closed: true}})
+}
+
+// receiving returns a function that makes a Core receive, parse and record n messages, and the Core.
+func receiving(tb testing.TB, n int) (receive func(), c *engine.Core) {
+	trackers := make([]ledger.Tracker, 1)
+	c = busyCore(tb, engine.ClientSpec{Subscribe: &engine.SubscribeSpec{
+		Subscriptions: []proto.Subscription{{Topic: "bench/topic"}}, Trackers: trackers,
+	}})
+	var in []byte
+	for seq := range n {
+		in = append(in, 0x30, 2+11+busyBytes, 0, 11)
+		in = append(in, "bench/topic"...)
+		in = append(in, busyPayload()...)
+		stamp.Put(in[len(in)-busyBytes:], &stamp.Stamp{Run: busyRun, Seq: uint64(seq), Due: busyTime, Sent: busyTime})
+	}
+	return func() {
+		trackers[0] = ledger.Tracker{} // so that the same messages are new again
+		if used := c.Receive(0, busyTime+1000, busyTime+500, in); used != len(in) {
+			tb.Fatalf("%d of %d bytes were consumed", used, len(in))
+		}
+	}, c
+}
+
+func TestPublishingAllocatesNothing(t *testing.T) {
+	c := publishing(t)
+	c.Advance(busyTime)
+	if n := testing.AllocsPerRun(100, func() { c.Advance(busyTime) }); n != 0 {
+		t.Errorf("%v allocations per batch", n)
+	}
+	if c.Progress().Sent < 1000 {
+		t.Errorf("only %d messages were sent", c.Progress().Sent)
+	}
+}
+
+func TestReceivingAllocatesNothing(t *testing.T) {
+	const n = 100
+	receive, c := receiving(t, n)
+	receive()
+	if allocs := testing.AllocsPerRun(100, receive); allocs != 0 {
+		t.Errorf("%v allocations per %d messages", allocs, n)
+	}
+	if got := c.Progress().Delivered; got != 102*n {
+		t.Errorf("%d messages were counted, not %d", got, 102*n)
+	}
+}
+
+// BenchmarkFill reports what publishing a message costs without the socket: schedule, stamp, encode, count.
+func BenchmarkFill(b *testing.B) {
+	c := publishing(b)
+	c.Advance(busyTime)
+	b.ReportAllocs()
+	before := c.Progress().Sent
+	for b.Loop() {
+		c.Advance(busyTime)
+	}
+	perMessage(b, c.Progress().Sent-before)
+}
+
+// BenchmarkReceive reports what receiving a message costs without the socket: parse, check, ledger, histograms.
+func BenchmarkReceive(b *testing.B) {
+	receive, c := receiving(b, 800)
+	receive()
+	b.ReportAllocs()
+	before := c.Progress().Delivered
+	for b.Loop() {
+		receive()
+	}
+	perMessage(b, c.Progress().Delivered-before)
+}
+
+func perMessage(b *testing.B, messages uint64) {
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(messages), "ns/msg")
+	b.ReportMetric(0, "ns/op") // an op is a batch
+}
