@@ -155,9 +155,6 @@ func (r *runner) finish(folder *run.Writer, stdout io.Writer, asJSON, interrupte
 		return err
 	}
 	s := summary.Of(opened)
-	if !interrupted {
-		s.Run.Complete = true
-	}
 	if err := folder.Finish(s); err != nil {
 		return err
 	}

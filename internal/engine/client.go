@@ -218,7 +218,7 @@ func (c *Core) settled(cl *client, now int64) {
 	c.recorder(cl).record(ledger.Connect, now-cl.dialled)
 	if cl.was {
 		c.conns.Reconnected++
-		c.event(now, "reconnected", int(cl.id), "")
+		c.event(now, "reconnected", cl, "")
 	}
 	cl.was = true
 	c.schedule(cl)
@@ -230,7 +230,7 @@ func (c *Core) refused(cl *client, now int64, err error) {
 		return
 	}
 	c.conns.note(err.Error(), 1)
-	c.event(now, "refused", int(cl.id), err.Error())
+	c.event(now, "refused", cl, err.Error())
 	c.fail(err)
 }
 
@@ -257,11 +257,11 @@ func (c *Core) drop(cl *client, now int64, err error) {
 		c.progress.Ready--
 		c.conns.Lost++
 		c.conns.note(err.Error(), 1)
-		c.event(now, "lost", int(cl.id), err.Error())
+		c.event(now, "lost", cl, err.Error())
 	default:
 		c.conns.Failed++
 		c.conns.note(err.Error(), 1)
-		c.event(now, "failed", int(cl.id), err.Error())
+		c.event(now, "failed", cl, err.Error())
 		if !cl.was && Permanent(err) {
 			c.fail(err)
 		}

@@ -6,6 +6,7 @@
 package engine
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
 
@@ -132,10 +133,10 @@ type Progress struct {
 
 // Event is something that happened to a connection.
 type Event struct {
-	At   int64
-	Kind string // ready, lost, reconnected, failed, refused
-	ID   int
-	Text string
+	At     int64
+	Kind   string // lost, reconnected, failed, refused
+	Client string // "publisher 3"; empty = not of a connection
+	Text   string
 }
 
 // Sample is one fact about one message, see package run for its file form.
@@ -270,10 +271,15 @@ func (c *Core) recorder(cl *client) *recorder {
 	return &c.subs
 }
 
-func (c *Core) event(now int64, kind string, id int, text string) {
-	if c.Event != nil {
-		c.Event(Event{At: now, Kind: kind, ID: id, Text: text})
+func (c *Core) event(now int64, kind string, cl *client, text string) {
+	if c.Event == nil {
+		return
 	}
+	role := "subscriber"
+	if cl.pub != nil {
+		role = "publisher"
+	}
+	c.Event(Event{At: now, Kind: kind, Client: fmt.Sprintf("%s %d", role, cl.number), Text: text})
 }
 
 func (c *Core) rotate(now int64) {

@@ -34,15 +34,15 @@ func (c *Core) deliver(cl *client, now, kernel int64) {
 		c.corrupt(cl, now, kernel)
 		return
 	}
-	if c.Sample != nil {
-		c.sample(cl, SampleReceived, now, kernel)
-	}
 	measured := s.Due >= c.measure && s.Due < c.end
 	if c.closed {
 		if measured && !cl.sub.Trackers[stream].Received(s.Seq) {
 			w.Counts.Late++
 		}
 		return
+	}
+	if c.Sample != nil {
+		c.sample(cl, SampleReceived, now, kernel)
 	}
 	w.InWindow.Received++
 	outcome, distance := cl.sub.Trackers[stream].Record(s.Seq)

@@ -1,7 +1,7 @@
 package trial
 
 import (
-	"fmt"
+	"strings"
 	"time"
 
 	"github.com/mqlab/mqlab/internal/clock"
@@ -27,7 +27,7 @@ func (j *job) connectionEvent(e engine.Event) { j.add(e) }
 
 // note adds an event of the lab itself, now.
 func (j *job) note(kind, text string) {
-	j.add(engine.Event{At: clock.Now(), Kind: kind, ID: -1, Text: text})
+	j.add(engine.Event{At: clock.Now(), Kind: kind, Text: text})
 }
 
 // maxEvents bounds the timeline of one trial.
@@ -50,8 +50,8 @@ func (j *job) write(e engine.Event) {
 		return
 	}
 	text := e.Text
-	if e.ID >= 0 {
-		text = fmt.Sprintf("connection %d: %s", e.ID, e.Text)
+	if e.Client != "" {
+		text = strings.TrimSuffix(e.Client+": "+e.Text, ": ")
 	}
 	_ = j.out.Event(run.Event{T: e.At - j.measure, Kind: e.Kind, Text: text}) // the writer keeps its first error for Finish
 }

@@ -60,7 +60,7 @@ func (j *job) runSteps(ctx context.Context, steps []step) error {
 			continue
 		}
 		paused = s.kind == "pause"
-		j.add(engine.Event{At: began, Kind: s.kind, ID: -1})
+		j.add(engine.Event{At: began, Kind: s.kind})
 	}
 	return errors.Join(errs...)
 }

@@ -101,6 +101,9 @@ func (j *job) do(ctx context.Context) (err error) {
 		}
 	}()
 	j.describeBroker()
+	if err := j.out.Begin(*j.record); err != nil {
+		return err
+	}
 	ctx, stopWatching := j.watchBroker(ctx)
 	defer stopWatching()
 	return interrupted(ctx, j.drive(ctx))

@@ -10,8 +10,10 @@ import (
 )
 
 const (
-	// grace is how long after the last expected message duplicates are still waited for.
-	grace = 50 * time.Millisecond
+	// grace is how long after the last expected message duplicates are still waited for; where nothing is acknowledged nothing is
+	// sent again, and only what is on its way can come.
+	grace      = 50 * time.Millisecond
+	graceAcked = 250 * time.Millisecond
 	// lateTime is how long after an unfinished drain late messages are still counted as late.
 	lateTime = 100 * time.Millisecond
 )
@@ -35,12 +37,19 @@ func (w *Local) Measure(ctx context.Context, start int64) (*Result, error) {
 		err = w.until(ctx, end+int64(ph.Drain), func() bool { complete = w.drained(); return complete })
 	}
 	if err == nil && complete {
-		err = w.until(ctx, clock.Now()+int64(grace), nil)
+		err = w.until(ctx, clock.Now()+int64(w.grace()), nil)
 	}
 	r := w.finish(complete)
 	r.Spun, r.Used = spun, used
 	r.Measured = time.Duration(max(min(stopped, end)-measure, 0))
 	return r, err
+}
+
+func (w *Local) grace() time.Duration {
+	if w.share.Trial.Params.QoS > 0 {
+		return graceAcked
+	}
+	return grace
 }
 
 // until waits for a monotonic time, or until done, or until the share cannot succeed any more.

@@ -1,0 +1,36 @@
+package main
+
+import (
+	"errors"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mqlab/mqlab/internal/guard"
+	"github.com/mqlab/mqlab/internal/selftest"
+)
+
+func newSelftest() *cobra.Command {
+	var options selftest.Options
+	cmd := &cobra.Command{
+		Use:   "selftest",
+		Short: "prove the instrument: known faults, expected beside measured; then this host's floor",
+		Long: `Measure brokers with known faults (delays, stalls, losses, repetitions, swaps,
+damage, late subscriptions, slow reading) through both engines, print expected
+beside measured, and fail on any difference; then what this host can resolve.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) (err error) {
+			options.Guard, err = guard.Start()
+			if err != nil {
+				return err
+			}
+			defer func() { err = errors.Join(err, options.Guard.Close()) }()
+			ok, err := selftest.Run(cmd.Context(), cmd.OutOrStdout(), options)
+			if err == nil && !ok {
+				err = errors.New("self-test failed: measured is not what was expected (is this host busy?)")
+			}
+			return err
+		},
+	}
+	cmd.Flags().DurationVar(&options.Slack, "slack", 0, "allow this much more where a busy host makes times longer; counts are never given slack")
+	return cmd
+}
