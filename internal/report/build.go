@@ -16,7 +16,8 @@ const unknown = "–"
 // lostWord stands where a percentile falls among lost messages.
 const lostWord = "lost"
 
-// build makes the document: verdict first, then what it rests on, then how far to believe it and how to repeat it.
+// build makes the document: verdict first, then what it rests on and how far to believe it, then what was run where and how
+// to repeat it.
 func build(s *summary.Summary, o *Options) *document {
 	d := &document{title: fmt.Sprintf("mqlab run %s (%s)", s.Run.Scenario, s.Run.ID)}
 	groups := groupsOf(s)
@@ -26,20 +27,25 @@ func build(s *summary.Summary, o *Options) *document {
 			contested++
 		}
 	}
-	d.head(s)
 	d.verdict(s, groups)
+	if v := d.last(); len(groups) == 1 && len(groups[0].rows) == 1 && groups[0].valid() {
+		v.blocks = slices.Insert(v.blocks, 0, block(groups[0].rows[0].inOneSentence()))
+	}
 	for _, g := range groups {
 		d.group(g, contested > 1)
 	}
 	if len(s.Trials) == 1 {
 		d.detail(&s.Trials[0])
 	}
+	d.messages(s, groups)
 	if o.Trials {
 		d.trials(s)
 	}
 	if len(s.Trials) > 0 {
 		d.validity(s)
 	}
+	d.head(s)
+	d.last().heading = "What was run"
 	d.end(s, o)
 	d.sections = slices.DeleteFunc(d.sections, func(s *section) bool { return len(s.blocks) == 0 })
 	return d

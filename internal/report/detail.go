@@ -37,12 +37,6 @@ func (d *document) detail(t *summary.Trial) {
 	}
 	sec.add(times)
 	sec.say(plain, "response: from due to received; service: from sent; lateness: the generator's own; blocked: waiting for a full socket or window. “of” is how many messages, or connections, the percentiles are over.")
-	if t.Validity == summary.Invalid { // in no table above
-		counts := countTable()
-		counts.row(countCells("messages", &t.Counts)...)
-		counts.dropEmpty()
-		sec.add(counts)
-	}
 	d.resources(t)
 	d.timeline(t)
 }

@@ -56,6 +56,9 @@ func (d *document) section(heading string) *section {
 	return s
 }
 
+// last is the section that was begun last.
+func (d *document) last() *section { return d.sections[len(d.sections)-1] }
+
 func (s *section) add(b block) { s.blocks = append(s.blocks, b) }
 
 func (s *section) say(st style, text string) { s.add(paragraph{text, st}) }

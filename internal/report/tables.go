@@ -40,9 +40,9 @@ func (d *document) group(g *group, several bool) {
 		sec.say(bad, "No valid trial.")
 		return
 	}
-	medians, sums := "", ""
+	medians := ""
 	if g.repeated() {
-		medians, sums = "; median of the repetitions, and 95 % bootstrap interval of the median", "; sum of the valid repetitions"
+		medians = "; median of the repetitions, and 95 % bootstrap interval of the median"
 	}
 	if g.openLoop {
 		sec.say(plain, "Response time, from due to received"+medians+":")
@@ -55,10 +55,30 @@ func (d *document) group(g *group, several bool) {
 		sec.say(plain, "What was lost, and what the broker used:")
 		sec.add(g.table(closedCost, false))
 	}
-	sec.say(plain, "Messages"+sums+":")
-	sec.add(g.counts())
 	if g.hasUnknown() {
 		sec.say(plain, fmt.Sprintf("%s not known, or too few messages for this percentile; %s: the percentile falls among lost messages.", unknown, lostWord))
+	}
+}
+
+// messages counts those of every group that has a valid trial, and those of a lone trial whatever it is worth.
+func (d *document) messages(s *summary.Summary, groups []*group) {
+	sec := d.section("Messages")
+	if slices.ContainsFunc(groups, (*group).repeated) {
+		sec.say(plain, "Sum of the valid repetitions.")
+	}
+	for _, g := range groups {
+		switch {
+		case g.valid():
+			if len(groups) > 1 {
+				sec.say(plain, g.heading+":")
+			}
+			sec.add(g.counts())
+		case len(s.Trials) == 1:
+			counts := countTable()
+			counts.row(countCells("messages", &s.Trials[0].Counts)...)
+			counts.dropEmpty()
+			sec.add(counts)
+		}
 	}
 }
 
