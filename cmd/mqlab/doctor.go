@@ -93,9 +93,9 @@ func diagnose(cmd *cobra.Command, p *plan.Plan, asJSON bool) error {
 func (d *diagnosis) print(out io.Writer) {
 	width := terminalWidth(out)
 	show := func(status doctor.Status, name, value, means, change string) {
-		printWrapped(out, fmt.Sprintf("%-6s  %-14s  ", status, name), value, width)
+		printWrapped(out, fmt.Sprintf("%-6s  %-16s  ", status, name), value, width)
 		if means != "" {
-			printWrapped(out, strings.Repeat(" ", 24), means, width)
+			printWrapped(out, strings.Repeat(" ", 26), means, width)
 		}
 		if change != "" {
 			_, _ = fmt.Fprintf(out, "%8s$ %s\n", "", change)

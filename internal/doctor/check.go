@@ -29,7 +29,11 @@ func (p *Problem) String() string {
 	if p.Change != "" {
 		remedy = p.Change + " (or " + remedy + ")"
 	}
-	return fmt.Sprintf("the plan needs %s %s, but %s offers %s: %s", p.Amount(p.Need.Need), p.What, p.Limit, p.Amount(p.Have), remedy)
+	what := p.What
+	if p.Bytes {
+		what = "of " + what
+	}
+	return fmt.Sprintf("the plan needs %s %s, but %s offers %s: %s", p.Amount(p.Need.Need), what, p.Limit, p.Amount(p.Have), remedy)
 }
 
 // Amount writes a number or a size.
@@ -57,7 +61,7 @@ func Needs(e plan.Estimate, f Facts) []Need {
 		}
 		if free := o.System - min(o.System, o.InUse); o.System > 0 {
 			needs = append(needs, Need{
-				What: "open files in all", Limit: "fs.file-max", Need: files, Have: free,
+				What: "open files (all)", Limit: "fs.file-max", Need: files, Have: free,
 				Change: fmt.Sprintf("sudo sysctl -w fs.file-max=%d", o.InUse+files),
 			})
 		}
@@ -70,7 +74,7 @@ func Needs(e plan.Estimate, f Facts) []Need {
 		if e.BrokerStarts > 0 {
 			ends *= 2
 		}
-		needs = append(needs, Need{What: "of memory for sockets", Limit: "this host", Need: ends * socketBytes, Have: have, Bytes: true})
+		needs = append(needs, Need{What: "socket memory", Limit: "this host", Need: ends * socketBytes, Have: have, Bytes: true})
 	}
 	return needs
 }

@@ -94,13 +94,16 @@ func memory(f *Facts) (d Finding) {
 	}
 	d = Finding{
 		Status: OK, Value: value,
-		Means: fmt.Sprintf("holds the sockets of about %s connections (both ends, 10 kB each), less what broker and mqlab need", summary.Count(have/(2*socketBytes))),
+		Means: fmt.Sprintf("holds the sockets of about %s connections (both ends, 10 kB each), less what broker and mqlab need", summary.Count(thousands(have/(2*socketBytes)))),
 	}
 	if have < 1<<30 {
 		d.Status = Limits
 	}
 	return d
 }
+
+// thousands rounds what is an estimate.
+func thousands(n uint64) uint64 { return n - n%1000 }
 
 func congestion(f *Facts) (d Finding) {
 	if f.Congestion == "" {

@@ -150,7 +150,7 @@ func wakeUps(f *Facts) (d Finding) {
 		Means: fmt.Sprintf("precise mode, which wakes up %s early and spins, would have sent %d of %d in time", summary.Duration(spinFor), inTime, n),
 	}
 	if worst > spinFor {
-		d.Means += fmt.Sprintf(", the last of the others %s late", summary.Duration(worst-spinFor))
+		d.Means += fmt.Sprintf(", the worst of the others %s late", summary.Duration(worst-spinFor))
 	}
 	switch {
 	case w.Late[n/2] > spinFor:
