@@ -2,6 +2,7 @@ package amqp091
 
 import (
 	"errors"
+	"math/bits"
 
 	"github.com/mqlab/mqlab/internal/proto"
 )
@@ -95,16 +96,17 @@ func (c *Client) consume(name string, s *proto.Subscription, out []byte) []byte 
 }
 
 func appendConsumerTag(out []byte, s *proto.Subscription) []byte {
-	id := messageID{tagNoAcks, s.Token}
+	letter := byte(tagNoAcks)
 	if s.QoS > 0 {
-		id.kind = tagAcks
+		letter = tagAcks
 	}
-	return id.append(append(out, messageIDSize))
+	digits := max(1, (bits.Len64(s.Token)+3)/4)
+	return appendHex(append(out, byte(1+digits), letter), s.Token, digits)
 }
 
 // readConsumerTag is the reverse of appendConsumerTag.
 func readConsumerTag(b []byte) (token uint64, qos uint8, ok bool) {
-	if len(b) != messageIDSize || (b[0] != tagAcks && b[0] != tagNoAcks) {
+	if len(b) == 0 || (b[0] != tagAcks && b[0] != tagNoAcks) {
 		return 0, 0, false
 	}
 	if b[0] == tagAcks {

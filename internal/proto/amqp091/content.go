@@ -83,10 +83,13 @@ const (
 )
 
 func (id messageID) append(out []byte) []byte {
-	const digits = "0123456789abcdef"
-	out = append(out, id.kind)
-	for shift := 60; shift >= 0; shift -= 4 {
-		out = append(out, digits[id.number>>shift&15])
+	return appendHex(append(out, id.kind), id.number, 16)
+}
+
+// appendHex appends the last digits of v in hexadecimal.
+func appendHex(out []byte, v uint64, digits int) []byte {
+	for shift := 4 * (digits - 1); shift >= 0; shift -= 4 {
+		out = append(out, "0123456789abcdef"[v>>shift&15])
 	}
 	return out
 }

@@ -40,7 +40,11 @@ func foreign(in []byte, own string) (wait bool, err error) {
 			return true, nil
 		}
 	}
-	return false, fmt.Errorf("amqp091: the peer does not speak AMQP 0-9-1: it begins with %.8q", in[:min(len(in), 4)])
+	same := 0
+	for in[same] == own[same] {
+		same++
+	}
+	return false, fmt.Errorf("amqp091: the peer does not speak AMQP 0-9-1: it begins with %q", in[:same+1])
 }
 
 // version puts a protocol header of eight bytes into words. Up to 0-9 the header was: 1, 1, major, minor.

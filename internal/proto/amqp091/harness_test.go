@@ -1,0 +1,158 @@
+package amqp091
+
+import (
+	"encoding/binary"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/mqlab/mqlab/internal/proto"
+)
+
+// pair is a client and a server that are connected.
+type pair struct {
+	client *Client
+	server *Server
+	heard  []byte // by the client during the handshake
+	said   []byte // by the client during the handshake
+}
+
+// connect makes a pair of which the client is ready.
+func connect(tb testing.TB, cfg *Config, serverCfg *ServerConfig) *pair {
+	tb.Helper()
+	if err := cfg.Validate(); err != nil {
+		tb.Fatal(err)
+	}
+	p := &pair{client: NewClient(cfg, "c"), server: NewServer(serverCfg)}
+	p.server.Open(0, nil)
+	for up := p.client.Open(0, nil); len(up) > 0; {
+		p.said = append(p.said, up...)
+		_, down := feedAll(tb, p.server, up)
+		p.heard = append(p.heard, down...)
+		_, up = feedAll(tb, p.client, down)
+	}
+	if p.client.phase != ready {
+		tb.Fatalf("the client has come to phase %d", p.client.phase)
+	}
+	return p
+}
+
+// feedAll feeds whole units, and returns what was reported (copied) and the answers.
+func feedAll(tb testing.TB, s proto.Session, in []byte) (events []proto.Event, out []byte) {
+	tb.Helper()
+	var ev proto.Event
+	for len(in) > 0 {
+		n, o, err := s.Feed(0, in, out, &ev)
+		silent := ev.Kind == proto.None && ev.Err == nil
+		if err != nil || (n == 0 && silent) {
+			tb.Fatalf("Feed(%q) = %d, %v", in, n, err)
+		}
+		if !silent {
+			ev.Topic, ev.Payload = slices.Clone(ev.Topic), slices.Clone(ev.Payload)
+			events = append(events, ev)
+		}
+		in, out = in[n:], o
+	}
+	return events, out
+}
+
+// final feeds until an error ends the session.
+func final(tb testing.TB, s proto.Session, in []byte) (events []proto.Event, out []byte, err error) {
+	tb.Helper()
+	var ev proto.Event
+	for len(in) > 0 {
+		n, o, err := s.Feed(0, in, out, &ev)
+		if out = o; err != nil {
+			return events, out, err
+		}
+		if n == 0 && ev.Kind == proto.None {
+			break
+		}
+		if ev.Kind != proto.None || ev.Err != nil {
+			events = append(events, ev)
+		}
+		in = in[n:]
+	}
+	tb.Fatalf("no error; %d bytes left", len(in))
+	return nil, nil, nil
+}
+
+// says wants an error with these words.
+func says(t *testing.T, err error, words ...string) {
+	t.Helper()
+	if err == nil {
+		t.Errorf("no error, want one with %q", words)
+		return
+	}
+	for _, w := range words {
+		if !strings.Contains(err.Error(), w) {
+			t.Errorf("%v: want %q in it", err, w)
+		}
+	}
+}
+
+// raw is a method frame; strings become short strings, byte slices stay as they are.
+func raw(channel uint16, m method, args ...any) []byte {
+	out, start := beginMethod(nil, channel, m)
+	for _, a := range args {
+		switch v := a.(type) {
+		case uint8:
+			out = append(out, v)
+		case uint16:
+			out = binary.BigEndian.AppendUint16(out, v)
+		case uint32:
+			out = binary.BigEndian.AppendUint32(out, v)
+		case uint64:
+			out = binary.BigEndian.AppendUint64(out, v)
+		case string:
+			out = appendShort(out, v)
+		case []byte:
+			out = append(out, v...)
+		default:
+			panic("raw: unknown type")
+		}
+	}
+	return endFrame(out, start)
+}
+
+func join(parts ...[]byte) []byte { return slices.Concat(parts...) }
+
+// ack is basic.ack or basic.nack as a broker sends it.
+func ack(m method, tag uint64, multiple bool) []byte { return raw(1, m, tag, bit(multiple, 0)) }
+
+// deliver is a message for the subscription of QoS qos with this token.
+func deliver(token uint64, qos uint8, tag uint64, topic string, content ...[]byte) []byte {
+	consumer := appendConsumerTag(nil, &proto.Subscription{Token: token, QoS: qos})
+	return append(raw(1, basicDeliver, consumer, tag, uint8(0), "amq.topic", topic), join(content...)...)
+}
+
+// plain is the content of a message in frames of up to 4096 bytes.
+func plain(body string) []byte {
+	return appendContent(nil, 1, properties{mode: modeTransient}, []byte(body), minFrame)
+}
+
+// publish encodes messages of these tokens.
+func (p *pair) publish(tb testing.TB, qos uint8, tokens ...uint64) (out []byte) {
+	tb.Helper()
+	var err error
+	for _, token := range tokens {
+		m := proto.Message{Token: token, Topic: []byte("a.b"), Payload: []byte("hello"), QoS: qos}
+		if out, err = p.client.Publish(&m, out); err != nil {
+			tb.Fatal(err)
+		}
+	}
+	return out
+}
+
+// subscribe makes a confirmed subscription.
+func (p *pair) subscribe(tb testing.TB, s proto.Subscription) {
+	tb.Helper()
+	up, err := p.client.Subscribe(&s, nil)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	_, down := feedAll(tb, p.server, up)
+	if events, _ := feedAll(tb, p.client, down); len(events) != 1 || events[0].Kind != proto.Subscribed {
+		tb.Fatalf("reported %+v", events)
+	}
+}
