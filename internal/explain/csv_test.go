@@ -1,0 +1,28 @@
+package explain_test
+
+import (
+	"encoding/csv"
+	"strings"
+	"testing"
+
+	"github.com/mqlab/mqlab/internal/explain"
+	"github.com/mqlab/mqlab/internal/report"
+	"github.com/mqlab/mqlab/internal/summary"
+)
+
+// TestColumnsOfCSV: columns of CSV are called as JSON fields are, with _ for the dots.
+func TestColumnsOfCSV(t *testing.T) {
+	var b strings.Builder
+	if err := report.CSV(&b, new(summary.Summary)); err != nil {
+		t.Fatal(err)
+	}
+	head, err := csv.NewReader(strings.NewReader(b.String())).Read()
+	if err != nil || len(head) < 50 {
+		t.Fatalf("%d columns, %v", len(head), err)
+	}
+	for _, name := range head {
+		if _, ok := explain.Text(name); !ok {
+			t.Errorf("the column %s is not explained", name)
+		}
+	}
+}
