@@ -119,7 +119,7 @@ func labReceive(url string, span time.Duration) (figures, error) {
 func labLatency(url string, span time.Duration) (figures, error) {
 	return labRun(url, labLoad(plan.MQTT311, plan.Params{
 		Publishers: 1, Subscribers: 1, PayloadBytes: largeBytes, RatePerS: latencyRate, Quantum: plan.QuantumPrecise,
-		Phases: plan.Phases{WarmUp: warmUp, Measure: span, Drain: time.Second},
+		Phases: plan.Phases{WarmUp: warmUp, Measure: span, Drain: 5 * time.Second},
 	}))
 }
 

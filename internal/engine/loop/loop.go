@@ -64,7 +64,7 @@ type Loop struct {
 
 // sock is one connection's place in the loop.
 type sock struct {
-	part    []byte // an incomplete unit that waits for more bytes
+	part    *[]byte // an incomplete unit that waits for more bytes; nil = none
 	fd      int32
 	armed   bool // waiting for EPOLLOUT
 	stopped bool // not reading until pace allows

@@ -18,7 +18,7 @@ import (
 
 // read takes what has arrived on one connection, one buffer at most.
 func (l *Loop) read(id int, s *sock) {
-	buf, have := l.buffer(s), len(s.part)
+	buf, have := l.buffer(s)
 	room := buf[have:]
 	pace := l.paces[id]
 	if pace != nil {
@@ -56,16 +56,20 @@ func (l *Loop) read(id int, s *sock) {
 // largeUnit is from how many bytes on an incomplete unit is gathered in a buffer of its connection's own.
 const largeUnit = readBytes / 2
 
-// buffer returns where to read: behind the incomplete unit that waits, with room for as much as half a shared buffer.
-func (l *Loop) buffer(s *sock) []byte {
-	if len(s.part) < largeUnit {
-		copy(l.buf, s.part)
-		return l.buf
+// buffer returns where to read, and how many bytes of an incomplete unit stand there in front. There is room for as much
+// as half a shared buffer behind them.
+func (l *Loop) buffer(s *sock) (buf []byte, have int) {
+	if s.part == nil {
+		return l.buf, 0
 	}
-	if cap(s.part)-len(s.part) < largeUnit {
-		s.part = slices.Grow(s.part, len(s.part))
+	have = len(*s.part)
+	if have < largeUnit {
+		return l.buf, copy(l.buf, *s.part)
 	}
-	return s.part[:cap(s.part)]
+	if cap(*s.part)-have < largeUnit {
+		*s.part = slices.Grow(*s.part, have)
+	}
+	return (*s.part)[:cap(*s.part)], have
 }
 
 // keep stores what was not consumed, to stand in front of what comes next.
@@ -73,10 +77,11 @@ func (l *Loop) keep(s *sock, rest []byte) {
 	switch {
 	case len(rest) == 0:
 		s.part = nil
-	case len(rest) <= cap(s.part):
-		s.part = s.part[:copy(s.part[:cap(s.part)], rest)]
+	case s.part != nil && len(rest) <= cap(*s.part):
+		*s.part = (*s.part)[:copy((*s.part)[:cap(*s.part)], rest)]
 	default:
-		s.part = append(make([]byte, 0, 2*len(rest)), rest...)
+		part := append(make([]byte, 0, 2*len(rest)), rest...)
+		s.part = &part
 	}
 }
 
