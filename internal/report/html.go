@@ -64,13 +64,18 @@ func (p *page) answer() {
 	}
 }
 
-// oneSentence is the shortest answer that can be given. A list that begins with it loses it.
+// oneSentence is the shortest answer that can be given. A list that holds it loses it.
 func (p *page) oneSentence(v *section) (paragraph, bool) {
-	if points, ok := v.blocks[0].(list); ok && len(points) > 0 {
-		if v.blocks[0] = points[1:]; len(points) == 1 {
+	if points, ok := v.blocks[0].(list); ok {
+		i := slices.IndexFunc(points, func(x paragraph) bool { return x.style == strong })
+		if i < 0 {
+			return p.winners(), true
+		}
+		first := points[i]
+		if v.blocks[0] = slices.Delete(slices.Clone(points), i, i+1); len(points) == 1 {
 			v.blocks = v.blocks[1:]
 		}
-		return points[0], true
+		return first, true
 	}
 	if len(p.groups) == 0 || !slices.ContainsFunc(p.groups, (*group).valid) {
 		return paragraph{}, false
@@ -124,9 +129,13 @@ func (p *page) winners() paragraph {
 		} else {
 			text += ", "
 		}
-		text += fmt.Sprintf("%s is best in %d of %d comparisons", who, wins[who], total)
+		text += fmt.Sprintf("%s is best in %d of %s", who, wins[who], plural(uint64(total), "comparison"))
 	}
-	return paragraph{text + ".", strong}
+	st := strong
+	if len(names) == 0 {
+		st = caution
+	}
+	return paragraph{text + ".", st}
 }
 
 // spread names the range of figures of subjects that are not compared.

@@ -81,28 +81,46 @@ func (p *page) name(r *row) string {
 func (p *page) percentileCharts(g *group) (out figures) {
 	for from := 0; from < len(g.rows); from += together {
 		c := chart.Percentiles{Y: responseAxis}
-		c.Title = "Response time by percentile, " + g.heading
-		var words []string
 		for i := from; i < min(from+together, len(g.rows)); i++ {
-			if curve, ok := p.curve(&g.rows[i]); ok {
+			r := &g.rows[i]
+			if curve, ok := p.folds[r.cell.Cell].curve(p.name(r), ledger.Response); ok {
 				c.Curves = append(c.Curves, curve)
-				words = append(words, describe(&curve))
 			}
 		}
-		c.Desc = sentence(words)
-		out = append(out, figure{c.SVG(), "Response time by percentile: " + g.heading})
+		out = append(out, percentileChart(&c, "Response time by percentile"))
 	}
 	return out
 }
 
-// curve is the percentile curve of a row; false where it is not known how many messages there should be.
-func (p *page) curve(r *row) (c chart.Curve, ok bool) {
-	f := p.folds[r.cell.Cell]
-	if f.response == nil || f.expected == 0 {
+// partCharts shows response, service and acknowledgement time of one row.
+func (p *page) partCharts(r *row) figures {
+	c := chart.Percentiles{Y: chart.Axis{Name: "time", Ticks: chart.Duration, Value: summary.Nanoseconds.Format}}
+	for _, m := range []ledger.Metric{ledger.Response, ledger.Service, ledger.Ack} {
+		if curve, ok := p.folds[r.cell.Cell].curve(m.String(), m); ok {
+			c.Curves = append(c.Curves, curve)
+		}
+	}
+	return figures{percentileChart(&c, p.name(r)+": times by percentile")}
+}
+
+func percentileChart(c *chart.Percentiles, title string) figure {
+	c.Title = title
+	var words []string
+	for i := range c.Curves {
+		words = append(words, describe(&c.Curves[i]))
+	}
+	c.Desc = sentence(words)
+	return figure{c.SVG(), title}
+}
+
+// curve is the percentile curve of a metric; false where it is not known how many times there should be.
+func (f *cellFold) curve(name string, m ledger.Metric) (c chart.Curve, ok bool) {
+	h, expected := f.hists[m], f.expected[m]
+	if h == nil || expected == 0 {
 		return c, false
 	}
-	c = chart.Curve{Name: p.name(r), Expected: f.expected, Lost: f.response.Count()-f.response.Overflow() < f.expected}
-	for _, pt := range f.response.Curve(f.expected) {
+	c = chart.Curve{Name: name, Expected: expected, Lost: h.Count()-h.Overflow() < expected}
+	for _, pt := range h.Curve(expected) {
 		if pt.Value <= hist.MaxValue {
 			c.Points = append(c.Points, chart.Point{X: pt.Quantile, Y: float64(pt.Value)})
 		}
@@ -122,7 +140,7 @@ func describe(c *chart.Curve) string {
 func (p *page) heatMaps(g *group) (out figures) {
 	low, high := math.Inf(1), math.Inf(-1)
 	for _, r := range p.charted(g) {
-		if h := p.folds[r.cell.Cell].response; h != nil && h.Count() > 0 {
+		if h := p.folds[r.cell.Cell].hists[ledger.Response]; h != nil && h.Count() > 0 {
 			low, high = math.Min(low, math.Max(1, float64(h.Min()))), math.Max(high, float64(h.Max()))
 		}
 	}

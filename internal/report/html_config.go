@@ -15,14 +15,14 @@ func (p *page) configuration(r *run.Run) {
 	sec := p.section("Configuration, host and versions")
 	if len(p.s.Trials) > 0 {
 		sec.say(plain, "How the generator spoke to each subject:")
-		sec.add(p.clients())
+		sec.add(explained{p.clients()})
 		p.settings(sec)
 	}
 	if r.Manifest.Source != "" {
 		sec.add(folded{words: "Scenario as written", blocks: []block{source(r.Manifest.Source)}})
 	}
 	sec.say(plain, "Host:")
-	sec.add(hostTable(&p.s.Run))
+	sec.add(explained{hostTable(&p.s.Run)})
 }
 
 // firsts are the first trials of each subject.
@@ -36,18 +36,47 @@ func (p *page) firsts() (trials []*summary.Trial) {
 	return trials
 }
 
+// clients has a row for each property and a column for each subject.
 func (p *page) clients() *table {
-	t := &table{
-		head: []string{"subject", "version", "runtime", "variant", "protocol", "client", "engine", "loops", "quantum", "kernel timestamps", "TCP_NODELAY", "congestion control", "TLS", "guarantee", "window", "broker's receive maximum", "more"},
-		left: 17,
+	t := &table{head: []string{""}}
+	properties := []struct {
+		name string
+		of   func(*summary.Trial) string
+	}{
+		{"version", func(t *summary.Trial) string { return t.Subject.Version }},
+		{"runtime", func(t *summary.Trial) string { return t.Subject.Runtime }},
+		{"variant", func(t *summary.Trial) string { return t.Subject.Variant }},
+		{"URL", func(t *summary.Trial) string { return t.Subject.URL }},
+		{"protocol", func(t *summary.Trial) string { return t.Client.Protocol }},
+		{"client", func(t *summary.Trial) string { return t.Client.Name }},
+		{"engine", func(t *summary.Trial) string { return t.Client.Engine }},
+		{"loops", func(t *summary.Trial) string { return positive(t.Client.Loops) }},
+		{"quantum", func(t *summary.Trial) string { return t.Client.Quantum }},
+		{"kernel timestamps", func(t *summary.Trial) string { return yesNo(t.Client.KernelTimestamps) }},
+		{"TCP_NODELAY", func(t *summary.Trial) string { return yesNo(t.Client.NoDelay) }},
+		{"congestion control", func(t *summary.Trial) string { return t.Client.CongestionControl }},
+		{"TLS", func(t *summary.Trial) string { return tlsWords(t.Client.TLS) }},
+		{"guarantee", func(t *summary.Trial) string { return t.Guarantee }},
+		{"window", func(t *summary.Trial) string { return positive(t.Client.Window) }},
+		{"broker's receive maximum", func(t *summary.Trial) string { return positive(t.Client.ReceiveMaximum) }},
+		{"more", func(t *summary.Trial) string { return strings.Join(t.Client.Settings, ", ") }},
 	}
-	for _, x := range p.firsts() {
-		c := &x.Client
-		t.row(x.Subject.Name, orUnknown(x.Subject.Version), orUnknown(x.Subject.Runtime), orUnknown(x.Subject.Variant), orUnknown(c.Protocol), orUnknown(c.Name),
-			orUnknown(c.Engine), positive(c.Loops), orUnknown(c.Quantum), yesNo(c.KernelTimestamps), yesNo(c.NoDelay), orUnknown(c.CongestionControl),
-			tlsWords(c.TLS), orUnknown(c.Guarantee), positive(c.Window), positive(c.ReceiveMaximum), orUnknown(strings.Join(c.Settings, ", ")))
+	trials := p.firsts()
+	for _, x := range trials {
+		t.head = append(t.head, x.Subject.Name)
 	}
-	t.dropEmpty()
+	for _, property := range properties {
+		cells, known := []string{property.name}, false
+		for _, x := range trials {
+			v := property.of(x)
+			known = known || v != ""
+			cells = append(cells, orUnknown(v))
+		}
+		if known {
+			t.row(cells...)
+		}
+	}
+	t.left = len(t.head)
 	return t
 }
 
@@ -96,14 +125,14 @@ func sortedNames(m map[string]int64) (names []string) {
 
 func hostTable(r *summary.Run) *table {
 	h := &r.Host
-	t := &table{head: []string{"", "value"}, left: 2}
+	t := &table{head: []string{"", ""}, left: 2}
 	for _, x := range []struct{ name, value string }{
 		{"host", h.Hostname}, {"system", strings.TrimSpace(h.OS + " " + h.Kernel)}, {"architecture", h.Arch}, {"CPU", h.CPUModel},
-		{"cores", positive(h.Cores)}, {"memory", bytesOrUnknown(h.MemoryBytes)}, {"clock source", h.ClockSource},
+		{"cores", positive(h.Cores)}, {"memory", known(h.MemoryBytes)}, {"clock source", h.ClockSource},
 		{"congestion control", h.CongestionControl}, {"mqlab", h.Version}, {"Go", h.GoVersion}, {"GOMAXPROCS", positive(h.GoMaxProcs)},
 		{"seed", strconv.FormatUint(r.Seed, 10)}, {"run", r.ID}, {"started", r.Started.Format("2006-01-02 15:04:05 MST")},
 	} {
-		if x.value != "" && x.value != unknown {
+		if x.value != "" {
 			t.row(x.name, x.value)
 		}
 	}
@@ -119,14 +148,14 @@ func orUnknown(s string) string {
 
 func positive(n int) string {
 	if n <= 0 {
-		return unknown
+		return ""
 	}
 	return summary.Count(uint64(n))
 }
 
-func bytesOrUnknown(n uint64) string {
+func known(n uint64) string {
 	if n == 0 {
-		return unknown
+		return ""
 	}
 	return summary.Bytes(n)
 }
@@ -141,7 +170,7 @@ func yesNo(b bool) string {
 func tlsWords(t *run.TLS) string {
 	switch {
 	case t == nil:
-		return unknown
+		return ""
 	case !t.Verified:
 		return strings.TrimSpace("not verified " + t.Version)
 	}

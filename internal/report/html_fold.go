@@ -19,8 +19,8 @@ import (
 type cellFold struct {
 	invalid  bool // no repetition is valid: these are all there are
 	trials   []*run.Trial
-	response *hist.Hist
-	expected int64 // response times there should be; 0 = not known
+	hists    [ledger.NumMetrics]*hist.Hist
+	expected [ledger.NumMetrics]int64 // times there should be; 0 = not known
 	seconds  []second
 }
 
@@ -64,8 +64,10 @@ func trialOf(s *summary.Summary, id int) *summary.Trial {
 // add merges one repetition.
 func (f *cellFold) add(t *run.Trial, s *summary.Trial) {
 	f.trials = append(f.trials, t)
-	if q := s.Latency.Response; q != nil {
-		f.expected += int64(q.Expected)
+	for m, q := range map[ledger.Metric]*summary.Quantiles{ledger.Response: s.Latency.Response, ledger.Service: s.Latency.Service, ledger.Ack: s.Latency.Ack} {
+		if q != nil {
+			f.expected[m] += int64(q.Expected)
+		}
 	}
 	spans := map[int64]int64{}
 	for i := range t.Windows {
@@ -74,8 +76,10 @@ func (f *cellFold) add(t *run.Trial, s *summary.Trial) {
 		x := f.at(n, w)
 		x.merge(w)
 		spans[n] = max(spans[n], w.End-max(w.Start, n*int64(time.Second)))
-		if h := w.Hists[ledger.Response]; h != nil && w.Start >= 0 {
-			f.response = merged(f.response, h)
+		for m, expected := range f.expected {
+			if h := w.Hists[m]; h != nil && w.Start >= 0 && expected > 0 {
+				f.hists[m] = merged(f.hists[m], h)
+			}
 		}
 	}
 	for n, covered := range spans {
@@ -160,6 +164,9 @@ func (f *cellFold) phases() (phases []chart.Phase) {
 		}
 	}
 	slices.SortStableFunc(phases, func(a, b chart.Phase) int { return cmp.Compare(a.From, b.From) })
+	for i := 1; i < len(phases); i++ { // repetitions are not equally long: the longest counts
+		phases[i].From = math.Max(phases[i].From, phases[i-1].To)
+	}
 	return phases
 }
 
@@ -217,40 +224,46 @@ func (f *cellFold) end() (last float64) {
 	return last
 }
 
-// load is the CPU load of a role in percent of a core, for each whole second, mean over the repetitions that know it.
-func (f *cellFold) load(role string) []chart.Point {
-	return f.mean(func(t *run.Trial, add func(n int64, v float64)) {
-		samples := samplesOf(t, role)
-		if len(samples) < 2 {
-			return
-		}
-		first, last := ceilSecond(samples[0].T), samples[len(samples)-1].T
-		for n := first; (n+1)*int64(time.Second) <= last; n++ {
-			from, to := cpuAt(samples, n*int64(time.Second)), cpuAt(samples, (n+1)*int64(time.Second))
-			add(n, 100*(to-from))
-		}
-	})
-}
+// shortestInterval between two samples of which a load is drawn: CPU time is counted in ticks of 10 ms.
+const shortestInterval = int64(100 * time.Millisecond)
 
-// memory is the memory of a role, mean over the samples of each second.
-func (f *cellFold) memory(role string) []chart.Point {
-	return f.mean(func(t *run.Trial, add func(n int64, v float64)) {
-		for _, s := range samplesOf(t, role) {
-			if s.PSSBytes > 0 {
-				add(ceilSecond(s.T)-1, float64(s.PSSBytes))
+// load is the CPU load of a role in percent of a core between samples, mean over the repetitions.
+func (f *cellFold) load(role string) []chart.Point {
+	return f.mean(math.Floor, func(t *run.Trial, add func(x, y float64)) { // an interval lies around a half second
+		samples := samplesOf(t, role)
+		for i := 1; i < len(samples); i++ {
+			a, b := &samples[i-1], &samples[i]
+			if b.T-a.T >= shortestInterval {
+				add(inSeconds(a.T+b.T)/2, 100*(b.CPUSeconds-a.CPUSeconds)/inSeconds(b.T-a.T))
 			}
 		}
 	})
 }
 
-// mean averages what collect adds for each second.
-func (f *cellFold) mean(collect func(t *run.Trial, add func(n int64, v float64))) (points []chart.Point) {
-	sums, counts := map[int64]float64{}, map[int64]float64{}
+// memory is the memory of a role, mean over the repetitions.
+func (f *cellFold) memory(role string) []chart.Point {
+	return f.mean(math.Round, func(t *run.Trial, add func(x, y float64)) {
+		for _, s := range samplesOf(t, role) {
+			if s.PSSBytes > 0 {
+				add(inSeconds(s.T), float64(s.PSSBytes))
+			}
+		}
+	})
+}
+
+// mean averages the points that collect adds for each trial, those in the same second together.
+func (f *cellFold) mean(second func(float64) float64, collect func(t *run.Trial, add func(x, y float64))) (points []chart.Point) {
+	type sum struct{ x, y, n float64 }
+	sums := map[float64]sum{}
 	for _, t := range f.trials {
-		collect(t, func(n int64, v float64) { sums[n], counts[n] = sums[n]+v, counts[n]+1 })
+		collect(t, func(x, y float64) {
+			at := second(x)
+			s := sums[at]
+			sums[at] = sum{s.x + x, s.y + y, s.n + 1}
+		})
 	}
-	for n, sum := range sums {
-		points = append(points, chart.Point{X: float64(n) + 0.5, Y: sum / counts[n]})
+	for _, s := range sums {
+		points = append(points, chart.Point{X: s.x / s.n, Y: s.y / s.n})
 	}
 	slices.SortFunc(points, func(a, b chart.Point) int { return cmp.Compare(a.X, b.X) })
 	return points
@@ -270,17 +283,5 @@ func samplesOf(t *run.Trial, role string) (samples []monitor.Sample) {
 	slices.SortStableFunc(samples, func(a, b monitor.Sample) int { return cmp.Compare(a.T, b.T) })
 	return samples
 }
-
-// cpuAt is the CPU time used until t, on the line between the samples before and after.
-func cpuAt(samples []monitor.Sample, t int64) float64 {
-	i := max(1, sort.Search(len(samples), func(i int) bool { return samples[i].T >= t }))
-	a, b := &samples[i-1], &samples[min(i, len(samples)-1)]
-	if b.T == a.T {
-		return a.CPUSeconds
-	}
-	return a.CPUSeconds + (b.CPUSeconds-a.CPUSeconds)*float64(t-a.T)/float64(b.T-a.T)
-}
-
-func ceilSecond(t int64) int64 { return int64(math.Ceil(time.Duration(t).Seconds())) }
 
 func inSeconds(ns int64) float64 { return time.Duration(ns).Seconds() }

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/mqlab/mqlab/internal/chart"
@@ -94,43 +95,74 @@ var latencyColumns = []column{
 }
 
 func (p *page) percentiles() {
-	p.each("Latency by percentile", "From due to received, over all messages expected: a lost one is later than every other, so a curve that ends before the edge shows losses. Repetitions are merged message by message; the figures below are medians of the repetitions.",
+	p.each("Latency by percentile", "From due to received, over all messages expected: a lost one is later than every other, so that a curve ends where losses begin. Repetitions are merged message by message; figures are medians of the repetitions.",
 		func(sec *section, g *group) {
-			sec.add(p.percentileCharts(g))
-			if g.valid() {
-				sec.add(g.table(latencyColumns, false))
+			switch {
+			case len(p.s.Trials) == 1:
+				sec.add(beside{p.partCharts(&g.rows[0]), p.times()})
+			case g.valid():
+				sec.together(p.percentileCharts(g), g.table(latencyColumns, false))
+			default:
+				sec.add(p.percentileCharts(g))
 			}
 		})
-	if len(p.s.Trials) == 1 {
-		p.oneTrial(&p.s.Trials[0])
+}
+
+// together puts a lone chart beside its figures, several above them.
+func (s *section) together(charts figures, t *table) {
+	if len(charts) == 1 {
+		s.add(beside{charts, t})
+	} else {
+		s.add(charts)
+		s.add(t)
 	}
 }
 
-// oneTrial shows a lone trial at length, as the text does.
-func (p *page) oneTrial(t *summary.Trial) {
-	before := len(p.sections)
-	p.detail(t)
-	for _, x := range p.sections[before:] {
-		for i, b := range x.blocks {
-			if times, ok := b.(*table); ok {
-				x.blocks[i] = explained{times}
-			}
+// times shows where the time of a lone trial went, as the text does.
+func (p *page) times() block {
+	var d document
+	d.detail(&p.s.Trials[0])
+	for _, b := range d.sections[0].blocks {
+		if t, ok := b.(*table); ok {
+			return explained{t}
 		}
 	}
+	return nil
 }
 
 func (p *page) overTime() {
 	p.each("Latency over time", "Each cell counts the messages that arrived in a second with a response time in a range; the darker, the more.",
-		func(sec *section, g *group) { sec.add(p.heatMaps(g)) })
+		func(sec *section, g *group) {
+			charts := p.heatMaps(g)
+			if events := p.events(); len(charts) == 1 && events != nil {
+				sec.add(beside{charts, events})
+			} else {
+				sec.add(charts)
+			}
+		})
 	p.sayLeftOut()
+}
+
+// events is the table of what happened in a lone trial; nil if there is nothing to tell.
+func (p *page) events() block {
+	var d document
+	if len(p.s.Trials) == 1 {
+		d.timeline(&p.s.Trials[0])
+	}
+	if len(d.sections) == 0 {
+		return nil
+	}
+	return d.sections[0].blocks[0]
 }
 
 func (p *page) throughput() {
 	p.each("Offered, sent, delivered", "Per second, whatever the due time of the messages; a second that was cut short is left out.",
 		func(sec *section, g *group) {
-			sec.add(p.rateCharts(g))
+			charts := p.rateCharts(g)
 			if g.valid() {
-				sec.add(g.table([]column{{summary.DeliveredPer, "delivered/s", true}, {summary.LostRatio, "lost", false}}, false))
+				sec.together(charts, g.table([]column{{summary.DeliveredPer, "delivered/s", true}, {summary.LostRatio, "lost", false}}, false))
+			} else {
+				sec.add(charts)
 			}
 		})
 	p.sayLeftOut()
@@ -143,14 +175,25 @@ func (p *page) resourceUse() {
 			if g.valid() {
 				sec.add(g.table([]column{{summary.BrokerCPU, "CPU/delivery", true}, {summary.BrokerPSS, "memory", true}}, false))
 			}
+			if len(p.s.Trials) == 1 {
+				var d document
+				d.resources(&p.s.Trials[0])
+				sec.blocks = append(sec.blocks, d.sections[0].blocks...)
+			}
 		})
 }
 
 func (p *page) counts() {
 	p.each("Counts", "Messages of the valid repetitions, summed. Sent and unsent make up what was offered; delivered, lost and unsent what was expected.",
 		func(sec *section, g *group) {
-			if g.valid() {
+			switch {
+			case g.valid():
 				sec.add(g.counts())
+			case len(p.s.Trials) == 1:
+				t := countTable()
+				t.row(countCells(g.rows[0].cell.Subject.Name+" (invalid)", &p.s.Trials[0].Counts)...)
+				t.dropEmpty()
+				sec.add(t)
 			}
 		})
 }
@@ -161,21 +204,21 @@ func (p *page) reasons() {
 		return
 	}
 	sec := p.section("Validity and reasons")
-	t := &table{head: []string{"reason", "level", "trials", ""}, left: 4}
+	var all objections
 	for _, level := range []summary.Validity{summary.Invalid, summary.Warning, "note"} {
 		for _, r := range reasonsOf(p.s, level) {
 			text := r.first
 			if r.differ {
-				text += " (trial " + summary.Count(uint64(r.trials[0])) + "; the others are alike)"
+				text += fmt.Sprintf(" (trial %d; the others are alike)", r.trials[0])
 			}
-			t.row(r.code, string(level), trialNumbers(r.trials), text)
+			all = append(all, objection{string(level), r.code, trialNumbers(r.trials), text})
 		}
 	}
-	if len(t.rows) == 0 {
+	if len(all) == 0 {
 		sec.say(good, "Nothing to object to: every trial is valid.")
 		return
 	}
-	sec.add(explained{t})
+	sec.add(all)
 }
 
 // bars compares the rows of a group by one metric.

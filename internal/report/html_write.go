@@ -31,8 +31,13 @@ type (
 		open   bool
 		blocks []block
 	}
+	// beside stands side by side where there is room.
+	beside    []block
 	explained struct{ *table } // a table whose rows begin with a word that can be explained
 	source    string           // text as it is in a file
+	// objections are reasons to doubt, each with its code as a word.
+	objections []objection
+	objection  struct{ level, code, trials, text string }
 )
 
 // htmlWriter lays a document out as HTML. Everything it is given is text, and is escaped, but for the drawings of package
@@ -126,6 +131,12 @@ func (h *htmlWriter) block(b block) {
 		h.table(b.table, true)
 	case figures:
 		h.figures(b)
+	case objections:
+		h.objections(b)
+	case beside:
+		h.b.WriteString("<div class=\"beside\">\n")
+		h.blocks(b)
+		h.b.WriteString("</div>\n")
 	case folded:
 		open := ""
 		if b.open {
@@ -150,11 +161,23 @@ func (h *htmlWriter) figures(all figures) {
 	h.b.WriteString("</div>\n")
 }
 
+func (h *htmlWriter) objections(all objections) {
+	h.b.WriteString("<ul>\n")
+	for _, o := range all {
+		h.b.WriteString("<li><b" + alignment(false, troubleClass(o.level)) + ">")
+		h.word(o.level)
+		h.b.WriteString("</b> <b>")
+		h.word(o.code)
+		h.f("</b> (%s): %s</li>\n", o.trials, o.text)
+	}
+	h.b.WriteString("</ul>\n")
+}
+
 // table writes a table; words says that the first cells of rows can be explained.
 func (h *htmlWriter) table(t *table, words bool) {
-	fmt.Fprintf(&h.b, "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"table\"><table class=\"left%d\">\n<thead><tr>", t.left)
-	for _, c := range t.head {
-		h.b.WriteString("<th scope=\"col\">")
+	h.b.WriteString("<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"table\"><table>\n<thead><tr>")
+	for i, c := range t.head {
+		h.b.WriteString("<th scope=\"col\"" + alignment(i < t.left, "") + ">")
 		h.word(c)
 		h.b.WriteString("</th>")
 	}
@@ -167,21 +190,31 @@ func (h *htmlWriter) table(t *table, words bool) {
 			h.f("%s", r[0])
 		}
 		h.b.WriteString("</th>")
-		for _, c := range r[1:] {
-			h.f("<td"+classOf(c)+">%s</td>", c)
+		for i, c := range r[1:] {
+			h.f("<td"+alignment(i+1 < t.left, troubleClass(c))+">%s</td>", c)
 		}
 		h.b.WriteString("</tr>\n")
 	}
 	h.b.WriteString("</tbody></table></div>\n")
 }
 
-// classOf lets the words stand out that tell of trouble.
-func classOf(cell string) string {
+func alignment(left bool, class string) string {
+	if left {
+		class = strings.TrimSpace("l " + class)
+	}
+	if class == "" {
+		return ""
+	}
+	return ` class="` + class + `"`
+}
+
+// troubleClass lets the words stand out that tell of trouble.
+func troubleClass(cell string) string {
 	switch cell {
 	case "invalid", "failed", "cut", lostWord:
-		return ` class="bad"`
+		return styleClass[bad]
 	case "warning":
-		return ` class="caution"`
+		return styleClass[caution]
 	}
 	return ""
 }
