@@ -28,10 +28,7 @@ func Median(values []float64) float64 {
 	if len(values) == 0 {
 		return math.NaN()
 	}
-	return middle(slices.Sorted(slices.Values(values)))
-}
-
-func middle(sorted []float64) float64 {
+	sorted := slices.Sorted(slices.Values(values))
 	n := len(sorted)
 	return mean(sorted[(n-1)/2], sorted[n/2])
 }
@@ -40,37 +37,38 @@ func middle(sorted []float64) float64 {
 func mean(a, b float64) float64 { return a + (b-a)/2 }
 
 // BootstrapCI returns the percentile bootstrap interval of the median (Efron & Tibshirani, An Introduction to the Bootstrap,
-// 1993, §13.3): the values between which the medians of 95 % of the resamples lie, each drawn with replacement.
-// With five values it is from the smallest to the largest. ok is false for fewer than two values, which show no spread, and for values
+// 1993, §13.3): the values between which the medians of 95 % of the resamples lie, each drawn with replacement. The
+// distribution of those medians is computed, not drawn (§5.6 there), so that the interval is that of endlessly many resamples. With
+// five values it is from the smallest to the largest. ok is false for fewer than two values, which show no spread, and for values
 // that are not finite.
-func BootstrapCI(values []float64, resamples int, seed uint64) (ci Interval, ok bool) {
-	if !usable(values) || resamples < 1 {
+func BootstrapCI(values []float64) (ci Interval, ok bool) {
+	if !usable(values) {
 		return ci, false
 	}
-	r := newResampler(values, newRand(seed))
-	return percentiles(resamples, r.median), true
+	m := resampled(values)
+	return interval(m, certain(0), func(a, _ float64) float64 { return a }), true
 }
 
 // DifferenceCI returns the bootstrap interval of median(a) - median(b): as BootstrapCI, the two resampled independently.
-func DifferenceCI(a, b []float64, resamples int, seed uint64) (ci Interval, ok bool) {
-	if !usable(a) || !usable(b) || resamples < 1 {
+func DifferenceCI(a, b []float64) (ci Interval, ok bool) {
+	if !usable(a) || !usable(b) {
 		return ci, false
 	}
-	rng := newRand(seed)
-	ra, rb := newResampler(a, rng), newResampler(b, rng)
-	return percentiles(resamples, func() float64 { return ra.median() - rb.median() }), true
+	return interval(resampled(a), resampled(b), difference), true
 }
 
 // RatioCI returns the bootstrap interval of median(a) / median(b): as BootstrapCI, the two resampled independently. A ratio
 // needs positive values; ok is false if one is not.
-func RatioCI(a, b []float64, resamples int, seed uint64) (ci Interval, ok bool) {
-	if !usable(a) || !usable(b) || !positive(a) || !positive(b) || resamples < 1 {
+func RatioCI(a, b []float64) (ci Interval, ok bool) {
+	if !usable(a) || !usable(b) || !positive(a) || !positive(b) {
 		return ci, false
 	}
-	rng := newRand(seed)
-	ra, rb := newResampler(a, rng), newResampler(b, rng)
-	return percentiles(resamples, func() float64 { return ra.median() / rb.median() }), true
+	return interval(resampled(a), resampled(b), ratio), true
 }
+
+func difference(a, b float64) float64 { return a - b }
+
+func ratio(a, b float64) float64 { return a / b }
 
 func newRand(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 0x6d716c6162)) }
 
@@ -82,43 +80,30 @@ func finite(values []float64) bool {
 
 func positive(values []float64) bool { return slices.Min(values) > 0 }
 
-// percentiles draws n numbers and returns the interval that leaves out the same share of them on both sides.
-func percentiles(n int, draw func() float64) Interval {
-	drawn := make([]float64, n)
-	for i := range drawn {
-		drawn[i] = draw()
+// interval leaves out the same share of the distribution of f(a, b) on both sides. f grows with a and falls with b.
+func interval(a, b medians, f func(a, b float64) float64) Interval {
+	const out = (1 - confidence) / 2
+	return Interval{
+		Low:  a.quantile(b, f, func(p float64) bool { return p > out }),
+		High: a.quantile(b, f, func(p float64) bool { return p >= 1-out }),
 	}
-	slices.Sort(drawn)
-	out := int(float64(n) * (1 - confidence) / 2)
-	return Interval{drawn[out], drawn[n-1-out]}
 }
 
-// resampler draws medians of resamples of the same size as the sample.
-type resampler struct {
-	sorted []float64
-	times  []int // how often each value was drawn
-	rng    *rand.Rand
-}
-
-func newResampler(values []float64, rng *rand.Rand) *resampler {
-	return &resampler{slices.Sorted(slices.Values(values)), make([]int, len(values)), rng}
-}
-
-func (r *resampler) median() float64 {
-	n := len(r.sorted)
-	clear(r.times)
-	for range n {
-		r.times[r.rng.IntN(n)]++
+// quantile is the smallest value of f(a, b) for which the probability of at most that is enough.
+func (a medians) quantile(b medians, f func(a, b float64) float64, enough func(p float64) bool) float64 {
+	low, high := f(a.values[0], b.values[len(b.values)-1]), f(a.values[len(a.values)-1], b.values[0])
+	if enough(a.atMost(b, f, low)) {
+		return low
 	}
-	i, seen := 0, r.times[0]
-	for seen <= (n-1)/2 {
-		i++
-		seen += r.times[i]
+	for { // enough at high, not at low
+		middle := mean(low, high)
+		if middle <= low || middle >= high {
+			return high
+		}
+		if enough(a.atMost(b, f, middle)) {
+			high = middle
+		} else {
+			low = middle
+		}
 	}
-	low := r.sorted[i]
-	for seen <= n/2 {
-		i++
-		seen += r.times[i]
-	}
-	return mean(low, r.sorted[i])
 }

@@ -1,12 +1,12 @@
 package stat
 
-import "math/rand/v2"
+import (
+	"math"
+	"math/rand/v2"
+)
 
 // Alpha is the chance of a false alarm that the rank test may have.
 const Alpha = 0.05
-
-// Resamples is how many resamples the intervals of Compare and Groups are made from.
-const Resamples = 2000
 
 // Verdict says whether two subjects may be called different.
 type Verdict string
@@ -32,7 +32,7 @@ type Comparison struct {
 // If no difference is shown, NeedRepetitions estimates how many repetitions would show one of the size seen, at the
 // spread seen, in four of five attempts. It is 0 when that is unknown: too few values, or more than 100.
 func Compare(a, b []float64, seed uint64) Comparison {
-	c := test(a, b, seed)
+	c := test(a, b)
 	c.decide(c.P)
 	if c.Verdict == NotShown {
 		c.NeedRepetitions = needRepetitions(a, b, Alpha, seed)
@@ -41,14 +41,14 @@ func Compare(a, b []float64, seed uint64) Comparison {
 }
 
 // test fills in everything but the verdict.
-func test(a, b []float64, seed uint64) Comparison {
+func test(a, b []float64) Comparison {
 	c := Comparison{P: 1}
-	difference, ok := DifferenceCI(a, b, Resamples, seed)
+	difference, ok := DifferenceCI(a, b)
 	if !ok {
 		return c
 	}
 	c.Difference = &difference
-	if ratio, ok := RatioCI(a, b, Resamples, seed); ok {
+	if ratio, ok := RatioCI(a, b); ok {
 		c.Ratio = &ratio
 	}
 	_, c.P = MannWhitney(a, b)
@@ -78,14 +78,14 @@ const (
 	mostRepetitions = 100
 	attempts        = 200
 	wantedPower     = 0.8
-	roughResamples  = 200
 )
 
 // needRepetitions returns the smallest number of repetitions of which wantedPower of the attempts, drawn with replacement
-// from a and b, are told apart at level alpha; 0 if mostRepetitions are too few. (Power by resampling a pilot sample: Efron & Tibshirani 1993, §25.4.)
+// from a and b, are told apart at level alpha; 0 if mostRepetitions are too few, and if the medians are equal: then no difference
+// was seen that could be shown. (Power by resampling a pilot sample: Efron & Tibshirani 1993, §25.4.)
 func needRepetitions(a, b []float64, alpha float64, seed uint64) int {
 	low := min(len(a), len(b)) // known to be too few
-	if !usable(a) || !usable(b) || low >= mostRepetitions {
+	if !usable(a) || !usable(b) || low >= mostRepetitions || Median(a) == Median(b) {
 		return 0
 	}
 	enough := func(n int) bool { return powerful(a, b, n, alpha, seed) }
@@ -109,12 +109,13 @@ func needRepetitions(a, b []float64, alpha float64, seed uint64) int {
 // powerful reports whether n repetitions of a and b would be told apart in wantedPower of the attempts.
 func powerful(a, b []float64, n int, alpha float64, seed uint64) bool {
 	rng := newRand(seed ^ uint64(n)<<32)
+	r := newResampling(n)
 	x, y := make([]float64, n), make([]float64, n)
 	shown, needed := 0, int(wantedPower*attempts)
 	for i := range attempts {
 		draw(x, a, rng)
 		draw(y, b, rng)
-		if toldApart(x, y, alpha, roughResamples, rng.Uint64()) {
+		if r.toldApart(x, y, alpha) {
 			shown++
 		}
 		if shown >= needed {
@@ -133,14 +134,17 @@ func draw(to, from []float64, rng *rand.Rand) {
 	}
 }
 
-// toldApart is the rule of Compare without the figures: it makes intervals only where the rank test asks for them.
-func toldApart(a, b []float64, alpha float64, resamples int, seed uint64) bool {
+// toldApart is the rule of Compare without the figures: of two samples of that size, it makes intervals only where the rank
+// test asks for them.
+func (r resampling) toldApart(a, b []float64, alpha float64) bool {
 	if _, p := MannWhitney(a, b); p > alpha {
 		return false
 	}
-	if ratio, ok := RatioCI(a, b, resamples, seed); ok {
-		return ratio.excludes(1)
+	f, equal := difference, 0.0
+	if positive(a) && positive(b) {
+		f, equal = ratio, 1
 	}
-	difference, ok := DifferenceCI(a, b, resamples, seed)
-	return ok && difference.excludes(0)
+	const out = (1 - confidence) / 2
+	x, y := r.of(a), r.of(b)
+	return x.atMost(y, f, equal) <= out || x.atMost(y, f, math.Nextafter(equal, math.Inf(-1))) >= 1-out
 }

@@ -18,15 +18,15 @@ func repetitions(rng *rand.Rand, n int, median, spread float64) []float64 {
 	return values
 }
 
-func different(a, b []float64, seed uint64) bool { return toldApart(a, b, Alpha, Resamples, seed) }
+func different(a, b []float64) bool { return newResampling(len(a)).toldApart(a, b, Alpha) }
 
 func TestQuickRuleIsThatOfCompare(t *testing.T) {
 	rng := rand.New(rand.NewPCG(10, 1))
-	for i := range uint64(200) {
+	for range 200 {
 		a, b := repetitions(rng, 5, 100, 0.05), repetitions(rng, 5, 106, 0.05)
-		c := test(a, b, i)
+		c := test(a, b)
 		c.decide(c.P)
-		if (c.Verdict == Different) != different(a, b, i) {
+		if (c.Verdict == Different) != different(a, b) {
 			t.Errorf("%v against %v: %+v", a, b, c)
 		}
 	}
@@ -37,8 +37,8 @@ func TestFalseAlarms(t *testing.T) {
 		rng := rand.New(rand.NewPCG(11, uint64(n)))
 		const runs = 1500
 		alarms := 0
-		for i := range runs {
-			if different(repetitions(rng, n, 100, 0.05), repetitions(rng, n, 100, 0.05), uint64(i)) {
+		for range runs {
+			if different(repetitions(rng, n, 100, 0.05), repetitions(rng, n, 100, 0.05)) {
 				alarms++
 			}
 		}
@@ -52,8 +52,8 @@ func TestPower(t *testing.T) {
 	rng := rand.New(rand.NewPCG(12, 1))
 	const runs = 300
 	shown := 0
-	for i := range runs {
-		if different(repetitions(rng, 5, 100, 0.05), repetitions(rng, 5, 130, 0.05), uint64(i)) {
+	for range runs {
+		if different(repetitions(rng, 5, 100, 0.05), repetitions(rng, 5, 130, 0.05)) {
 			shown++
 		}
 	}
@@ -192,12 +192,12 @@ func TestFalseAlarmsAmongFour(t *testing.T) {
 	rng := rand.New(rand.NewPCG(14, 1))
 	const runs = 300
 	alarms := 0
-	for i := range runs {
+	for range runs {
 		var samples [][]float64
 		for range 4 {
 			samples = append(samples, repetitions(rng, 5, 100, 0.05))
 		}
-		pairs := comparePairs(samples, []int{0, 1, 2, 3}, uint64(i))
+		pairs := comparePairs(samples, []int{0, 1, 2, 3})
 		if slices.ContainsFunc(pairs, func(p Pair) bool { return p.Verdict == Different }) {
 			alarms++
 		}

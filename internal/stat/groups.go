@@ -35,7 +35,7 @@ func Groups(samples [][]float64, seed uint64) Ranking {
 		}
 	}
 	slices.SortStableFunc(r.Order, func(i, j int) int { return cmp.Compare(Median(samples[i]), Median(samples[j])) })
-	r.Pairs = comparePairs(samples, r.Order, seed)
+	r.Pairs = comparePairs(samples, r.Order)
 	for i := range r.Pairs {
 		if p := &r.Pairs[i]; p.Verdict == NotShown {
 			p.NeedRepetitions = needRepetitions(samples[p.A], samples[p.B], Alpha/float64(len(r.Pairs)), seed+uint64(i))
@@ -55,12 +55,12 @@ func Groups(samples [][]float64, seed uint64) Ranking {
 }
 
 // comparePairs fills in everything but NeedRepetitions.
-func comparePairs(samples [][]float64, order []int, seed uint64) []Pair {
+func comparePairs(samples [][]float64, order []int) []Pair {
 	var pairs []Pair
 	var ps []float64
 	for i, a := range order {
 		for _, b := range order[i+1:] {
-			c := test(samples[a], samples[b], seed+uint64(len(pairs)))
+			c := test(samples[a], samples[b])
 			pairs = append(pairs, Pair{A: a, B: b, Comparison: c})
 			ps = append(ps, c.P)
 		}

@@ -2,8 +2,11 @@ package summary
 
 import (
 	"hash/fnv"
+	"runtime"
 	"slices"
 	"strconv"
+	"sync"
+	"sync/atomic"
 
 	"github.com/mqlab/mqlab/internal/plan"
 	"github.com/mqlab/mqlab/internal/stat"
@@ -69,20 +72,38 @@ const (
 	whyNoTrial = "no valid trial"
 )
 
-// comparisonsOf compares at each point, within each guarantee, by each metric of which there is anything to see.
-func comparisonsOf(trials []Trial, seed uint64) []Comparison {
+// comparisonsOf compares the subjects of each field by each metric of which there is anything to see.
+func comparisonsOf(fields []*field, seed uint64) []Comparison {
 	all := []Comparison{}
-	for _, field := range fieldsOf(trials) {
+	var samples [][][]float64
+	var metrics []*Metric
+	for _, field := range fields {
 		for m := range Metrics {
-			c, samples := field.standings(&Metrics[m])
-			if !slices.ContainsFunc(c.Subjects, func(s Standing) bool { return s.Median != nil || s.Lost }) {
-				continue
+			c, values := field.standings(&Metrics[m])
+			if slices.ContainsFunc(c.Subjects, func(s Standing) bool { return s.Median != nil || s.Lost }) {
+				all, samples, metrics = append(all, c), append(samples, values), append(metrics, &Metrics[m])
 			}
-			c.rank(samples, &Metrics[m], mix(seed, c.Point, c.Guarantee, c.Metric))
-			all = append(all, c)
 		}
 	}
+	atOnce(len(all), func(i int) {
+		c := &all[i]
+		c.rank(samples[i], metrics[i], mix(seed, c.Point, c.Guarantee, c.Metric))
+	})
 	return all
+}
+
+// atOnce calls f for 0 to n-1 on all cores and returns when every call has.
+func atOnce(n int, f func(i int)) {
+	var wg sync.WaitGroup
+	var next atomic.Int64
+	for range min(n, runtime.GOMAXPROCS(0)) {
+		wg.Go(func() {
+			for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
+				f(i)
+			}
+		})
+	}
+	wg.Wait()
 }
 
 // field is the subjects that may be compared: the cells of one point with one guarantee.
@@ -210,7 +231,7 @@ func (s *Standing) whyNone() string {
 // rank fills in intervals, groups and verdicts.
 func (c *Comparison) rank(samples [][]float64, m *Metric, seed uint64) {
 	for i, values := range samples {
-		if ci, ok := stat.BootstrapCI(values, stat.Resamples, seed); ok {
+		if ci, ok := stat.BootstrapCI(values); ok {
 			c.Subjects[i].CILow, c.Subjects[i].CIHigh = &ci.Low, &ci.High
 		}
 	}

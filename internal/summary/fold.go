@@ -25,7 +25,7 @@ func Of(r *run.Run) *Summary {
 		s.Trials = append(s.Trials, trialOf(&r.Trials[i]))
 	}
 	s.Cells = cellsOf(s.Trials)
-	s.Comparisons = comparisonsOf(s.Trials, m.Seed)
+	s.Comparisons = comparisonsOf(fieldsOf(s.Trials), m.Seed)
 	return s
 }
 
