@@ -154,13 +154,17 @@ func (d *dialer) explain(err error) error {
 	return e
 }
 
+// tlsAlert is the operation of the net.OpError by which crypto/tls reports an alert of the peer. Since TLS 1.3 the alert that there
+// is no client certificate comes after the handshake.
+const tlsAlert = "remote error"
+
 func (d *dialer) explainTLS(err error) error {
 	e := &connectError{cause: err}
 	var record tls.RecordHeaderError
 	var unknown x509.UnknownAuthorityError
 	var host x509.HostnameError
 	var invalid x509.CertificateInvalidError
-	var alert tls.AlertError
+	var op *net.OpError
 	prefix := "TLS with " + d.addr + ": "
 	switch {
 	case errors.As(err, &record):
@@ -171,8 +175,8 @@ func (d *dialer) explainTLS(err error) error {
 		e.text = prefix + "the certificate is for another host: " + host.Error()
 	case errors.As(err, &invalid):
 		e.text = prefix + "the certificate is not valid: " + invalid.Error()
-	case errors.As(err, &alert):
-		e.text = prefix + "the broker refused: " + alert.Error() + " (it may ask for a client certificate: tls.cert_file, tls.key_file)"
+	case errors.As(err, &op) && op.Op == tlsAlert:
+		e.text = prefix + "the broker refused: " + op.Err.Error() + " (it may ask for a client certificate: tls.cert_file, tls.key_file)"
 	case errors.Is(err, io.EOF), errors.Is(err, syscall.ECONNRESET):
 		e.text = prefix + "the broker closed the connection during the handshake: the port probably does not speak TLS"
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, os.ErrDeadlineExceeded):

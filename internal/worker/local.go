@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"runtime"
 	"sync"
 	"syscall"
@@ -242,7 +243,13 @@ func (w *Local) await(ctx context.Context, done func() bool) error {
 // unanswered words the end of a connection on which the first client got no answer.
 func (w *Local) unanswered(err error) error {
 	var worded *connectError
-	if w.ready() > 0 || errors.As(err, &worded) || !errors.Is(err, engine.ErrClosed) && !errors.Is(err, syscall.ECONNRESET) {
+	var op *net.OpError
+	switch {
+	case w.ready() > 0 || errors.As(err, &worded):
+		return err
+	case errors.As(err, &op) && op.Op == tlsAlert:
+		return w.dial.explainTLS(err)
+	case !errors.Is(err, engine.ErrClosed) && !errors.Is(err, syscall.ECONNRESET):
 		return err
 	}
 	tls := "without TLS"

@@ -83,15 +83,15 @@ func (r *Routines) Spun() time.Duration { return 0 }
 
 // Run keeps the schedule until ctx is done, then closes what is open and waits for every goroutine.
 func (r *Routines) Run(ctx context.Context) error {
-	stop := context.AfterFunc(ctx, r.wake)
+	stop := context.AfterFunc(ctx, func() {
+		r.mu.Lock() // else a time set by a round that has not seen the end could replace this one
+		defer r.mu.Unlock()
+		r.wake()
+	})
 	defer stop()
 	var err error
-	for ctx.Err() == nil && err == nil {
-		r.mu.Lock()
-		next := r.Core.Advance(clock.Now())
-		err = r.alarm.set(next)
-		r.mu.Unlock()
-		if err == nil {
+	for more := true; more && err == nil; {
+		if more, err = r.round(ctx); more && err == nil {
 			err = r.alarm.wait()
 		}
 	}
@@ -103,6 +103,16 @@ func (r *Routines) Run(ctx context.Context) error {
 	r.mu.Unlock()
 	r.wg.Wait()
 	return errors.Join(err, r.alarm.close())
+}
+
+// round does what is due and sets the alarm to the next time, unless ctx is done.
+func (r *Routines) round(ctx context.Context) (more bool, err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if ctx.Err() != nil {
+		return false, nil
+	}
+	return true, r.alarm.set(r.Core.Advance(clock.Now()))
 }
 
 // Dial implements engine.Wire.
