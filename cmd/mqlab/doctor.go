@@ -11,6 +11,7 @@ import (
 
 	"github.com/mqlab/mqlab/internal/doctor"
 	"github.com/mqlab/mqlab/internal/plan"
+	"github.com/mqlab/mqlab/scenarios"
 )
 
 // diagnosis is what doctor shows.
@@ -36,7 +37,7 @@ func newDoctor() *cobra.Command {
 		Use:   "doctor [SCENARIO]",
 		Short: "show the limits of this host, and whether a scenario fits them",
 		Long: `Show what this host allows: what each limit means in numbers, and the command
-that changes it. With a scenario also whether its plan fits; run checks the same.
+that changes it. With a scenario also whether its plan fits; run checks it too.
 
 Exit codes: 0 done, 1 the plan does not fit, 2 usage or bad scenario.`,
 		Args: atMost(1),
@@ -55,7 +56,14 @@ Exit codes: 0 done, 1 the plan does not fit, 2 usage or bad scenario.`,
 
 // planToCheck is the plan that was asked about; nil = none.
 func planToCheck(cmd *cobra.Command, flags *planFlags, args []string) (*plan.Plan, error) {
-	if len(args) == 0 {
+	given := cmd.Flags().NFlag()
+	if cmd.Flags().Changed("json") {
+		given--
+	}
+	switch {
+	case len(args) == 0 && given > 0:
+		return nil, usageError("the flags change a scenario: name one, for example %s %s", cmd.CommandPath(), scenarios.Default)
+	case len(args) == 0:
 		return nil, nil
 	}
 	s, err := flags.load(cmd, args)

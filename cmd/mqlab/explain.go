@@ -15,8 +15,8 @@ func newExplain() *cobra.Command {
 		Use:   "explain [WORD]",
 		Short: "say what a printed word means (no WORD = list them)",
 		Long: `Say in plain words what a word means that mqlab prints or reads: columns, JSON
-fields, reasons, verdicts, metrics, phases, events, units, exit codes, and keys of
-scenarios. Parts of a path are enough: lost, counts.lost, response p99.`,
+fields, reasons, verdicts, metrics, phases, events, units, exit codes, and keys
+of scenarios. Parts of a path are enough: lost, counts.lost, response p99.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			out := cmd.OutOrStdout()
 			if len(args) == 0 {

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"fmt"
 	"io/fs"
+	"math"
 	"path"
 	"slices"
 	"strconv"
@@ -44,7 +45,7 @@ func readFiles(root fs.FS, f *Facts) {
 // readPorts reads the range of local ports and what is left of it.
 func readPorts(root fs.FS) *Ports {
 	var p Ports
-	if _, err := fmt.Sscan(firstLine(root, "proc/sys/net/ipv4/ip_local_port_range"), &p.Low, &p.High); err != nil || p.High < p.Low {
+	if _, err := fmt.Sscan(firstLine(root, "proc/sys/net/ipv4/ip_local_port_range"), &p.Low, &p.High); err != nil || p.High < p.Low || p.High > math.MaxUint16 {
 		return nil
 	}
 	for part := range strings.SplitSeq(firstLine(root, "proc/sys/net/ipv4/ip_local_reserved_ports"), ",") {
@@ -149,15 +150,15 @@ func kilobytes(text string) (uint64, bool) {
 	return n << 10, ok
 }
 
-// interval reads "5" or "5-9".
+// interval reads "5" or "5-9". Numbers of ports and cores have 16 bits at most.
 func interval(text string) (low, high uint64, ok bool) {
 	from, to, two := strings.Cut(text, "-")
-	low, ok = number(from)
-	if !two || !ok {
-		return low, low, ok
+	if !two {
+		to = from
 	}
-	high, ok = number(to)
-	return low, high, ok && high >= low
+	low, err1 := strconv.ParseUint(from, 10, 16)
+	high, err2 := strconv.ParseUint(to, 10, 16)
+	return low, high, err1 == nil && err2 == nil && high >= low
 }
 
 // size counts the members of a list such as "0-3,8".

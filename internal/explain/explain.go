@@ -101,6 +101,10 @@ func Groups() []Group {
 
 // Suggest names the word that was probably meant by an unknown one; false if there is none like it.
 func Suggest(word string) (string, bool) {
+	const longest = 100 // no word is as long
+	if len(word) > longest {
+		return "", false
+	}
 	suggestion := scenario.Suggest(normal(word), load().words)
 	return suggestion, strings.HasPrefix(suggestion, "did you mean")
 }
