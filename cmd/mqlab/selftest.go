@@ -31,6 +31,6 @@ beside measured, and fail on any difference; then what this host can resolve.`,
 			return err
 		},
 	}
-	cmd.Flags().DurationVar(&options.Slack, "slack", 0, "allow this much more where a busy host makes times longer; counts are never given slack")
+	cmd.Flags().DurationVar(&options.Slack, "slack", 0, "accept times longer by this (busy host); never counts")
 	return cmd
 }
