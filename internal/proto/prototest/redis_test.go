@@ -31,7 +31,7 @@ var redisVersions = map[string]bool{"RESP3": false, "RESP2": true}
 func redisConfig(o *prototest.Options, resp2 bool) *resp.Config {
 	return &resp.Config{
 		User: o.User, Password: o.Password, KeepAlive: o.KeepAlive, Window: o.Window, RESP2: resp2,
-		Block: 20 * time.Millisecond, HoldAcks: o.HoldAcks, MaxPayload: redisGuardedPayload - 1,
+		Block: 5 * time.Millisecond, HoldAcks: o.HoldAcks, MaxPayload: redisGuardedPayload - 1,
 	}
 }
 

@@ -49,3 +49,14 @@ func appendUint(out []byte, v uint64) []byte {
 func grow(out, topic, payload []byte) []byte {
 	return slices.Grow(out, fixedSize+len(topic)+len(payload))
 }
+
+// appendNumber appends a counted string of decimal digits.
+func appendNumber(out []byte, n int) []byte {
+	digits := 1
+	for rest := n; rest >= 10; rest /= 10 {
+		digits++
+	}
+	out = appendHead(out, '$', digits)
+	out = appendUint(out, uint64(n))
+	return append(out, '\r', '\n')
+}

@@ -67,7 +67,7 @@ func (s *scanner) number(kind byte) int64 {
 		i, start = i+1, start+1
 	}
 	var v uint64
-	for ; i < len(s.in) && i-start < 20; i++ {
+	for ; i < len(s.in) && i-start < 20 && v <= math.MaxInt64; i++ {
 		d := s.in[i] - '0'
 		if d > 9 {
 			break
@@ -75,21 +75,21 @@ func (s *scanner) number(kind byte) int64 {
 		v = v*10 + uint64(d)
 	}
 	if i-start > 19 || v > math.MaxInt64 {
-		return s.malformed(kind)
+		return s.malformed(kind, i)
 	}
 	if i >= len(s.in) {
 		s.short = true
 		return 0
 	}
 	if i == start || s.in[i] != '\r' {
-		return s.malformed(kind)
+		return s.malformed(kind, i+1)
 	}
 	if i+1 >= len(s.in) {
 		s.short = true
 		return 0
 	}
 	if s.in[i+1] != '\n' {
-		return s.malformed(kind)
+		return s.malformed(kind, i+2)
 	}
 	n := int64(v)
 	if negative {
@@ -115,12 +115,8 @@ func lengthAllowed(kind byte, n int64) bool {
 	return 0 <= n && n <= maxElements
 }
 
-func (s *scanner) malformed(kind byte) int64 {
-	rest := s.in[s.at:]
-	if end := bytes.IndexByte(rest, '\n'); end >= 0 {
-		rest = rest[:end]
-	}
-	s.err = fmt.Errorf("redis: %q is not followed by a number: %q", string(kind), rest[:min(len(rest), 24)])
+func (s *scanner) malformed(kind byte, end int) int64 {
+	s.err = fmt.Errorf("redis: %q is not followed by a number: %q", string(kind), s.in[s.at:end])
 	return 0
 }
 
@@ -177,10 +173,43 @@ func (s *scanner) counted(n int64) []byte {
 	return b
 }
 
-// bulk reads a string.
+// bulk reads a string. The short way is for a short counted one that is there as a whole; whatever is not so simple takes
+// the long way.
 func (s *scanner) bulk() []byte {
+	if s.err == nil && !s.short {
+		if start, end := plain(s.in, s.at); end > 0 {
+			s.at = end + 2
+			return s.in[start:end:end]
+		}
+	}
 	h := s.head()
 	return s.text(&h)
+}
+
+// plain returns where the content of the counted string at i is, or 0 if there is anything special about it.
+func plain(in []byte, i int) (start, end int) {
+	const digits = 6
+	if len(in)-i < len("$")+digits+len("\r\n") || in[i] != '$' {
+		return 0, 0
+	}
+	n := 0
+	for k := 1; k <= digits; k++ {
+		d := in[i+k] - '0'
+		if d <= 9 {
+			n = n*10 + int(d)
+			continue
+		}
+		if k == 1 || in[i+k] != '\r' || in[i+k+1] != '\n' {
+			return 0, 0
+		}
+		start = i + k + 2
+		end = start + n
+		if len(in) < end+2 || in[end] != '\r' || in[end+1] != '\n' {
+			return 0, 0
+		}
+		return start, end
+	}
+	return 0, 0
 }
 
 // skip reads n whole values, with all that is nested in them.

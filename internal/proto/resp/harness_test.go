@@ -1,0 +1,87 @@
+package resp
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/mqlab/mqlab/internal/proto"
+)
+
+const (
+	hello3 = "%2\r\n$5\r\nproto\r\n:3\r\n$7\r\nmodules\r\n*0\r\n"
+	pong   = "+PONG\r\n"
+)
+
+// step feeds one unit and returns its event and the answer.
+func step(t testing.TB, s proto.Session, in string) (proto.Event, string) {
+	t.Helper()
+	var ev proto.Event
+	n, out, err := s.Feed(0, []byte(in), nil, &ev)
+	if err != nil || n != len(in) {
+		t.Fatalf("Feed(%q) = %d, %v", in, n, err)
+	}
+	return ev, string(out)
+}
+
+// drain feeds in until more bytes would be needed.
+func drain(s proto.Session, in string) (events []proto.Event, out string, err error) {
+	rest, o := []byte(in), []byte(nil)
+	for {
+		var ev proto.Event
+		var n int
+		n, o, err = s.Feed(0, rest, o, &ev)
+		if ev.Kind != proto.None || ev.Err != nil {
+			events = append(events, ev)
+		} else if err != nil || n == 0 {
+			return events, string(o), err
+		}
+		if err != nil {
+			return events, string(o), err
+		}
+		rest = rest[n:]
+	}
+}
+
+// accept lets a server with RESP3, or with RESP2 if the configuration says so, accept a client.
+func accept(t testing.TB, c proto.Client, cfg *Config) {
+	t.Helper()
+	opening := string(c.Open(0, nil))
+	in := hello3 + pong
+	switch {
+	case cfg.RESP2 && strings.Contains(opening, "SETNAME"):
+		in = "+OK\r\n" + pong
+	case cfg.RESP2:
+		in = pong
+	}
+	events, _, err := drain(c, in)
+	if err != nil || len(events) != 1 || events[0].Kind != proto.Ready {
+		t.Fatalf("not accepted: %+v, %v", events, err)
+	}
+}
+
+func accepted(t testing.TB, cfg *Config) *PubSub {
+	t.Helper()
+	c := NewPubSub(cfg, "")
+	accept(t, c, cfg)
+	return c
+}
+
+// words encodes a command.
+func words(w ...string) string { return string(appendCommand(nil, w...)) }
+
+// wantErr checks that err says all of words, which are separated by "|"; no words mean no error.
+func wantErr(t *testing.T, err error, words string) {
+	t.Helper()
+	switch {
+	case words == "" && err != nil:
+		t.Errorf("error %v", err)
+	case words != "" && err == nil:
+		t.Errorf("no error instead of %q", words)
+	case err != nil:
+		for w := range strings.SplitSeq(words, "|") {
+			if !strings.Contains(err.Error(), w) {
+				t.Errorf("error %q does not say %q", err, w)
+			}
+		}
+	}
+}
