@@ -13,7 +13,7 @@ func newSelftest() *cobra.Command {
 	var options selftest.Options
 	cmd := &cobra.Command{
 		Use:   "selftest",
-		Short: "prove the instrument: known faults, expected beside measured; then this host's floor",
+		Short: "prove the instrument: expected beside measured, for known faults",
 		Long: `Measure brokers with known faults (delays, stalls, losses, repetitions, swaps,
 damage, late subscriptions, slow reading) through both engines, print expected
 beside measured, and fail on any difference; then what this host can resolve.`,
