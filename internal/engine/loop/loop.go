@@ -49,11 +49,11 @@ type Loop struct {
 	paces  map[int]*engine.ReadPace // of the connections that read slowly on purpose
 	slow   []int                    // those that pause before reading on
 
-	mu    sync.Mutex
-	inbox []func(now int64)
+	mu       sync.Mutex // guards what other threads give and see
+	inbox    []func(now int64)
+	progress engine.Progress
 
-	spun     atomic.Int64
-	progress atomic.Pointer[engine.Progress]
+	spun atomic.Int64
 
 	toMonotonic int64 // what turns the kernel's wall clock stamps into monotonic time
 	checked     int64 // when that was measured
@@ -82,7 +82,6 @@ func New(cfg Config, settings engine.Settings, dialer engine.Dialer) (*Loop, err
 	}
 	l := &Loop{cfg: cfg, dialer: dialer, epoll: epoll, waker: waker, buf: make([]byte, readBytes), paces: map[int]*engine.ReadPace{}}
 	l.Core = engine.New(settings, l)
-	l.progress.Store(&engine.Progress{})
 	return l, l.watch(waker, -1, unix.EPOLLIN, unix.EPOLL_CTL_ADD)
 }
 
@@ -106,7 +105,11 @@ func (l *Loop) Do(f func(now int64)) {
 }
 
 // Progress returns how far the Core is, as of the loop's last turn.
-func (l *Loop) Progress() engine.Progress { return *l.progress.Load() }
+func (l *Loop) Progress() engine.Progress {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.progress
+}
 
 // Spun returns how long the loop has waited by spinning.
 func (l *Loop) Spun() time.Duration { return time.Duration(l.spun.Load()) }
@@ -128,7 +131,7 @@ func (l *Loop) Run(ctx context.Context) error {
 		next := l.Core.Advance(now)
 		if p := l.Core.Progress(); p != last {
 			last = p
-			l.progress.Store(&p)
+			l.tell(p)
 		}
 		n, err := l.wait(events, min(next, l.resume(now)))
 		if err != nil {
@@ -141,6 +144,13 @@ func (l *Loop) Run(ctx context.Context) error {
 	return nil
 }
 
+// tell lets other threads see how far the Core is.
+func (l *Loop) tell(p engine.Progress) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.progress = p
+}
+
 func (l *Loop) runInbox(now int64) {
 	l.mu.Lock()
 	todo := l.inbox
@@ -151,16 +161,21 @@ func (l *Loop) runInbox(now int64) {
 	}
 }
 
+// attentive is how long the loop sleeps without telling the scheduler of the runtime. Telling it costs a thread wake-up of
+// the runtime's own when an answer comes, which the answer would seem to have taken. Not telling it is safe for so long:
+// epoll_pwait2 returns when the runtime signals the thread, which it does to stop the world.
+const attentive = int64(2 * time.Millisecond)
+
 // wait returns at next, or when something is ready.
 func (l *Loop) wait(events []unix.EpollEvent, next int64) (int, error) {
 	now := clock.Now()
 	if l.cfg.Quantum == 0 {
 		if next-now > spinFor {
-			return l.poll(events, next-now-spinFor)
+			return l.sleep(events, now, next-spinFor)
 		}
 		began := now
 		for {
-			n, err := l.poll(events, 0)
+			n, err := l.poll(events, 0, false)
 			now = clock.Now()
 			if n > 0 || err != nil || now >= next {
 				l.spun.Add(now - began)
@@ -168,26 +183,35 @@ func (l *Loop) wait(events []unix.EpollEvent, next int64) (int, error) {
 			}
 		}
 	}
-	if next <= now {
-		return l.poll(events, 0)
-	}
-	if next != math.MaxInt64 {
+	if next > now && next != math.MaxInt64 {
 		q := int64(l.cfg.Quantum)
 		next = (next + q - 1) / q * q
 	}
-	return l.poll(events, next-now)
+	return l.sleep(events, now, next)
 }
 
-// poll waits for readiness, at most for d nanoseconds.
-func (l *Loop) poll(events []unix.EpollEvent, d int64) (int, error) {
+// sleep returns at the given time, or when something is ready, or earlier.
+func (l *Loop) sleep(events []unix.EpollEvent, now, until int64) (int, error) {
+	n, err := l.poll(events, min(until-now, attentive), false)
+	if n > 0 || err != nil || until-now <= attentive {
+		return n, err
+	}
+	return l.poll(events, until-clock.Now(), true)
+}
+
+// poll waits for readiness, at most for d nanoseconds; told says whether the scheduler is to know of it.
+func (l *Loop) poll(events []unix.EpollEvent, d int64, told bool) (int, error) {
 	const longest = int64(time.Second)
 	ts := unix.NsecToTimespec(min(max(d, 0), longest))
-	call := syscall.Syscall6
-	if d <= 0 {
-		call = syscall.RawSyscall6 // does not block, so the scheduler need not know
+	var n uintptr
+	var errno syscall.Errno
+	if told {
+		n, _, errno = syscall.Syscall6(unix.SYS_EPOLL_PWAIT2, uintptr(l.epoll), uintptr(unsafe.Pointer(&events[0])),
+			uintptr(len(events)), uintptr(unsafe.Pointer(&ts)), 0, 0)
+	} else {
+		n, _, errno = syscall.RawSyscall6(unix.SYS_EPOLL_PWAIT2, uintptr(l.epoll), uintptr(unsafe.Pointer(&events[0])),
+			uintptr(len(events)), uintptr(unsafe.Pointer(&ts)), 0, 0)
 	}
-	n, _, errno := call(unix.SYS_EPOLL_PWAIT2, uintptr(l.epoll), uintptr(unsafe.Pointer(&events[0])),
-		uintptr(len(events)), uintptr(unsafe.Pointer(&ts)), 0, 0)
 	switch errno {
 	case 0:
 		return int(n), nil
