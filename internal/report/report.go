@@ -5,7 +5,6 @@
 package report
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
@@ -50,8 +49,5 @@ func Markdown(w io.Writer, s *summary.Summary, o Options) error {
 
 // JSON writes the summary: the stable contract for programs.
 func JSON(w io.Writer, s *summary.Summary) error {
-	e := json.NewEncoder(w)
-	e.SetEscapeHTML(false)
-	e.SetIndent("", "  ")
-	return e.Encode(s)
+	return writeJSON(w, s)
 }

@@ -65,8 +65,8 @@ var formats = []struct{ got, want string }{
 	{PerSecond.Format(1000), "1,000"},
 	{Part.Format(0.5), "50.0 %"},
 	{Size.Format(2048), "2.00 KiB"},
-	{probability(0.0004), "0.001 or less"},
-	{probability(0.314), "0.31"},
+	{Probability(0.0004), "0.001 or less"},
+	{Probability(0.314), "0.31"},
 }
 
 func TestFormats(t *testing.T) {

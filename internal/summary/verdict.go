@@ -28,7 +28,7 @@ func (c *Comparison) verdict(p *stat.Pair, m *Metric) Verdict {
 	case min(better.Repetitions, worse.Repetitions) < 2:
 		v.Text = fmt.Sprintf("no difference shown between %s and %s at %s: one repetition cannot show one", v.Better, v.Worse, m.Words)
 	default:
-		v.Text = fmt.Sprintf("no difference shown between %s and %s at %s (p = %s, %s)%s", v.Better, v.Worse, m.Words, probability(*v.P), n, v.needed())
+		v.Text = fmt.Sprintf("no difference shown between %s and %s at %s (p = %s, %s)%s", v.Better, v.Worse, m.Words, Probability(*v.P), n, v.needed())
 	}
 	return v
 }
@@ -77,8 +77,8 @@ func repetitions(a, b int) string {
 	return fmt.Sprintf("%d repetitions", a)
 }
 
-// probability writes p with two significant digits.
-func probability(p float64) string {
+// Probability writes p with two significant digits.
+func Probability(p float64) string {
 	if p < 0.001 {
 		return "0.001 or less"
 	}

@@ -1,0 +1,64 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mqlab/mqlab/internal/report"
+	"github.com/mqlab/mqlab/internal/run"
+	"github.com/mqlab/mqlab/internal/summary"
+)
+
+func newCompare() *cobra.Command {
+	var format string
+	var anyHost bool
+	cmd := &cobra.Command{
+		Use:   "compare RUN RUN…",
+		Short: "compare runs: what differs besides, and whether the results do",
+		Long: `Compare runs by the statistics that are used within a run. A subject that several
+runs have is compared with itself; where no subject is in two runs, all of one
+load are compared with each other. What differs besides the results (host,
+versions, configuration, parameters) is shown first.
+
+Exit codes: 0 compared, 1 failed, 2 usage, 4 not comparable: another load,
+guarantee or machine, or nothing valid; the reason is told.`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) < 2 {
+				return usageError("two runs or more are needed; see %s --help", cmd.CommandPath())
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if !slices.Contains(report.AcrossFormats, format) {
+				return usageError("unknown format %q: there are %s", format, strings.Join(report.AcrossFormats, ", "))
+			}
+			var runs []*summary.Summary
+			for _, dir := range args {
+				r, err := run.Open(dir)
+				if err != nil {
+					return err
+				}
+				runs = append(runs, summary.Of(r))
+			}
+			a, err := summary.CompareRuns(runs, anyHost)
+			if err != nil {
+				return exitError{exitInvalid, notComparable(err)}
+			}
+			out := cmd.OutOrStdout()
+			return report.WriteAcross(out, format, a, report.Options{Color: colours(out)})
+		},
+	}
+	cmd.Flags().StringVar(&format, "format", "text", "one of "+strings.Join(report.AcrossFormats, ", "))
+	cmd.Flags().BoolVar(&anyHost, "across-hosts", false, "compare runs of different machines, too")
+	return cmd
+}
+
+// notComparable puts every reason on one line.
+func notComparable(err error) error {
+	reasons := lines(err.Error())
+	return errors.New("not comparable: " + strings.Join(reasons, fmt.Sprintln()+"not comparable: "))
+}

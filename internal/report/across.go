@@ -1,0 +1,128 @@
+package report
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/mqlab/mqlab/internal/summary"
+)
+
+// AcrossFormats are the names that WriteAcross knows.
+var AcrossFormats = []string{"text", "json", "markdown"}
+
+// WriteAcross writes a comparison of runs in the named format.
+func WriteAcross(w io.Writer, format string, a *summary.Across, o Options) error {
+	switch format {
+	case "text":
+		return writeText(w, buildAcross(a), o.Color)
+	case "markdown":
+		return writeMarkdown(w, buildAcross(a))
+	case "json":
+		return writeJSON(w, a)
+	}
+	return fmt.Errorf("unknown format %q: there are %s", format, strings.Join(AcrossFormats, ", "))
+}
+
+func writeJSON(w io.Writer, v any) error {
+	e := json.NewEncoder(w)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	return e.Encode(v)
+}
+
+// buildAcross makes the document: what differs besides the results, then the verdicts, then what they rest on.
+func buildAcross(a *summary.Across) *document {
+	labels := make([]string, len(a.Runs))
+	for i := range a.Runs {
+		labels[i] = a.Runs[i].Label
+	}
+	d := &document{title: "mqlab compare: runs " + strings.Join(labels, ", ")}
+	d.runs(a)
+	d.differences(a, labels)
+	groups := groupsOf(&summary.Summary{Trials: a.Trials, Cells: a.Cells, Comparisons: a.Comparisons})
+	v := d.section("Verdict")
+	v.verdicts(groups)
+	if len(a.NotCompared) > 0 {
+		var points list
+		for _, text := range a.NotCompared {
+			points = append(points, paragraph{"not compared: " + text, caution})
+		}
+		v.add(points)
+	}
+	for _, g := range groups {
+		d.group(g, len(groups) > 1)
+		d.last().add(g.byMetric())
+	}
+	d.sections = slices.DeleteFunc(d.sections, func(s *section) bool { return len(s.blocks) == 0 })
+	return d
+}
+
+func (d *document) runs(a *summary.Across) {
+	t := &table{head: []string{"", "run", "scenario", "started", "trials compared"}, left: 4}
+	for i := range a.Runs {
+		r := &a.Runs[i]
+		t.row(r.Label, r.ID, r.Scenario, r.Started.Format("2006-01-02 15:04:05 MST"), fmt.Sprint(r.Trials))
+	}
+	d.section("Runs").add(t)
+}
+
+// longestValue is how much of a setting stands in a table; JSON has all of it.
+const longestValue = 24
+
+// differences shows what else is not the same in these runs: a difference of results may come from it.
+func (d *document) differences(a *summary.Across, labels []string) {
+	s := d.section("What differs")
+	if len(a.Differences) == 0 {
+		s.say(good, "Nothing that is known: host, versions, configuration and parameters are the same.")
+		return
+	}
+	t := &table{head: append([]string{""}, labels...), left: 1 + len(labels)}
+	for _, x := range a.Differences {
+		row := []string{x.What}
+		for _, v := range x.Values {
+			row = append(row, shortened(v))
+		}
+		t.row(row...)
+	}
+	s.add(t)
+}
+
+func shortened(s string) string {
+	if utf8.RuneCountInString(s) <= longestValue {
+		return s
+	}
+	return string([]rune(s)[:longestValue-1]) + "…"
+}
+
+// byMetric is the verdict about each pair by each metric.
+func (g *group) byMetric() *table {
+	t := &table{head: []string{"", "better", "than", "by", "95 %", "p", "verdict"}, left: 3}
+	for i := range summary.Metrics {
+		c := g.comparisons[summary.Metrics[i].Name]
+		if c == nil {
+			continue
+		}
+		for k := range c.Verdicts {
+			v := &c.Verdicts[k]
+			by, interval, verdict := unknown, unknown, "not shown"
+			if v.Factor != nil {
+				by, interval = summary.Factor(*v.Factor), summary.Range(summary.Factor(*v.Low), summary.Factor(*v.High))
+			}
+			if v.Different {
+				verdict = "different"
+			}
+			t.row(summary.Metrics[i].Words, withMedian(c, v.Better), withMedian(c, v.Worse), by, interval, summary.Probability(*v.P), verdict)
+		}
+	}
+	return t
+}
+
+// withMedian is a subject of a comparison and its median.
+func withMedian(c *summary.Comparison, subject string) string {
+	i := slices.IndexFunc(c.Subjects, func(s summary.Standing) bool { return s.Subject == subject })
+	return subject + " " + c.Unit.Format(*c.Subjects[i].Median)
+}
