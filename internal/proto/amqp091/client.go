@@ -30,8 +30,8 @@ var (
 // room is what Room returns where nothing limits.
 const room = math.MaxInt32
 
-// channel is the one that a client uses.
-const channel = 1
+// clientChannel is the one that a client uses.
+const clientChannel = 1
 
 type phase uint8
 
@@ -96,7 +96,7 @@ func (c *Client) Close(out []byte) []byte {
 		return out
 	}
 	c.phase = ended
-	out = c.received.flush(channel, out)
+	out = c.received.flush(clientChannel, out)
 	return appendClose(out, 0, replySuccess, "goodbye", 0)
 }
 
@@ -177,11 +177,11 @@ func (c *Client) Publish(m *proto.Message, out []byte) ([]byte, error) {
 	size := 2 + 1 + len(exchange) + 1 + len(m.Topic) + 1
 	out = slices.Grow(out, frameOverhead+4+size+contentSize(len(m.Payload), c.frameMax))
 	size += 4
-	out = append(out, frameMethod, 0, channel, 0, 0, byte(size>>8), byte(size), 0, classBasic, 0, byte(basicPublish&0xFF), 0, 0)
+	out = append(out, frameMethod, 0, clientChannel, 0, 0, byte(size>>8), byte(size), 0, classBasic, 0, byte(basicPublish&0xFF), 0, 0)
 	out = appendShort(out, exchange)
 	out = appendShort(out, m.Topic)
 	out = append(out, bit(c.cfg.Mandatory, 0), frameEnd)
-	return appendContent(out, channel, p, m.Payload, c.frameMax), nil
+	return appendContent(out, clientChannel, p, m.Payload, c.frameMax), nil
 }
 
 func (c *Client) selectConfirms(out []byte) []byte {
@@ -190,7 +190,7 @@ func (c *Client) selectConfirms(out []byte) []byte {
 		c.sent = new(tags)
 	}
 	c.sent.reset()
-	out, start := beginMethod(out, channel, confirmSelect)
+	out, start := beginMethod(out, clientChannel, confirmSelect)
 	out = append(out, 1) // no-wait
 	return endFrame(out, start)
 }
@@ -200,11 +200,11 @@ func (c *Client) selectConfirms(out []byte) []byte {
 func (c *Client) Barrier(token uint64, out []byte) []byte {
 	c.pending = append(c.pending, request{token: token, barrier: true})
 	c.heartbeat.wrote = true
-	return appendFlow(out, channelFlow, channel, true)
+	return appendFlow(out, channelFlow, true)
 }
 
-func appendFlow(out []byte, m method, channel uint16, active bool) []byte {
-	out, start := beginMethod(out, channel, m)
+func appendFlow(out []byte, m method, active bool) []byte {
+	out, start := beginMethod(out, clientChannel, m)
 	out = append(out, bit(active, 0))
 	return endFrame(out, start)
 }

@@ -141,7 +141,7 @@ func (c *Client) tune(now int64, r *reader, out []byte) ([]byte, error) {
 	c.heartbeat.start(now, every)
 	c.phase = awaitOpen
 	out, start := beginMethod(out, 0, connectionTuneOK)
-	out = append(out, 0, channel,
+	out = append(out, 0, clientChannel,
 		byte(c.frameMax>>24), byte(c.frameMax>>16), byte(c.frameMax>>8), byte(c.frameMax), byte(every>>8), byte(every))
 	out = endFrame(out, start)
 	out, start = beginMethod(out, 0, connectionOpen)
@@ -150,17 +150,17 @@ func (c *Client) tune(now int64, r *reader, out []byte) ([]byte, error) {
 	return endFrame(out, start), nil
 }
 
-// opened opens the channel, and declares the exchange at once: the broker works in order.
+// opened opens the clientChannel, and declares the exchange at once: the broker works in order.
 func (c *Client) opened(out []byte) []byte {
 	c.phase = awaitChannel
-	out, start := beginMethod(out, channel, channelOpen)
+	out, start := beginMethod(out, clientChannel, channelOpen)
 	out = append(out, 0) // reserved
 	out = endFrame(out, start)
 	x := &c.cfg.Exchange
 	if x.Kind == "" {
 		return out
 	}
-	out, start = beginMethod(out, channel, exchangeDeclare)
+	out, start = beginMethod(out, clientChannel, exchangeDeclare)
 	out = append(out, 0, 0) // reserved
 	out = appendShort(out, x.Name)
 	out = appendShort(out, x.Kind)

@@ -28,7 +28,7 @@ func (c *Client) Feed(now int64, in, out []byte, ev *proto.Event) (n int, o []by
 		return 0, o, err
 	}
 	if n == len(in) || (n == 0 && ev.Kind == proto.None) { // the next bytes may be long in coming
-		o = c.received.flush(channel, o)
+		o = c.received.flush(clientChannel, o)
 	}
 	c.heartbeat.wrote = c.heartbeat.wrote || len(o) > len(out)
 	return n, o, nil
@@ -39,7 +39,7 @@ func (c *Client) handle(now int64, f *frame, in []byte, n int, out []byte, ev *p
 	if f.kind == frameHeartbeat {
 		return n, out, nil
 	}
-	if f.channel > channel {
+	if f.channel > clientChannel {
 		return 0, out, errFrame(f)
 	}
 	if f.kind != frameMethod {
@@ -128,10 +128,10 @@ func (c *Client) channelClosed(m method, r *reader, out []byte, ev *proto.Event)
 		return 0, out, nil
 	}
 	c.phase = ended
-	return 0, appendBare(out, channel, channelCloseOK), e
+	return 0, appendBare(out, clientChannel, channelCloseOK), e
 }
 
-// answer handles what the broker says on an open channel, messages and confirmations apart.
+// answer handles what the broker says on an open clientChannel, messages and confirmations apart.
 func (c *Client) answer(m method, r *reader, out []byte, ev *proto.Event) ([]byte, error) {
 	switch m {
 	case queueDeclareOK, queueBindOK, basicQosOK:
@@ -153,7 +153,7 @@ func (c *Client) answer(m method, r *reader, out []byte, ev *proto.Event) ([]byt
 			return out, errMalformed(m)
 		}
 		c.paused = !active
-		return appendFlow(out, channelFlowOK, channel, active), nil
+		return appendFlow(out, channelFlowOK, active), nil
 	}
 	return out, errUnexpected(m)
 }

@@ -19,7 +19,7 @@ func (c *Client) message(m method, r *reader, in []byte, n int, out []byte, ev *
 		return 0, out, err
 	}
 	var header, body frame
-	size, what := content(in[n:], channel, c.frameMax, &header, &body)
+	size, what := content(in[n:], clientChannel, c.frameMax, &header, &body)
 	switch what {
 	case foundPart:
 		*ev = proto.Event{}
@@ -46,7 +46,7 @@ func (c *Client) message(m method, r *reader, in []byte, n int, out []byte, ev *
 func (c *Client) assemble(f *frame, out []byte, ev *proto.Event) ([]byte, error) {
 	a := c.incoming
 	switch {
-	case a == nil || a.stage == idle || f.channel != channel:
+	case a == nil || a.stage == idle || f.channel != clientChannel:
 		return out, errFrame(f)
 	case f.kind == frameHeader:
 		props, err := a.header(f)
@@ -73,7 +73,7 @@ func (c *Client) assemble(f *frame, out []byte, ev *proto.Event) ([]byte, error)
 func (c *Client) finish(tag uint64, out []byte, ev *proto.Event) []byte {
 	switch {
 	case ev.Kind == proto.Delivered && ev.QoS > 0 && !c.cfg.HoldAcks:
-		return c.received.note(tag, c.cfg.AckEvery, channel, out)
+		return c.received.note(tag, c.cfg.AckEvery, clientChannel, out)
 	case ev.Kind == proto.Acked && ev.QoS > 0:
 		token, ok := c.sent.settle(tag)
 		if ev.Token = token; !ok {

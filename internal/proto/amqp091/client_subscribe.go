@@ -27,8 +27,8 @@ func (c *Client) Subscribe(s *proto.Subscription, out []byte) ([]byte, error) {
 		return out, errQoS
 	case len(s.Topic) > 255 || len(name) > 255:
 		return out, errTopic
-	case name == "" && c.cfg.Exchange.Name == "":
-		return out, errors.New("amqp091: a subscription to the default exchange needs the name of a queue")
+	case s.Topic == "": // the broker would take the name of the queue instead
+		return out, errors.New("amqp091: a subscription needs a routing key, or the name of a queue")
 	}
 	c.heartbeat.wrote = true
 	out = c.declare(name, out)
@@ -58,7 +58,7 @@ func (c *Client) queueName(s *proto.Subscription) string {
 
 func (c *Client) declare(name string, out []byte) []byte {
 	q := &c.cfg.Queue
-	out, start := beginMethod(out, channel, queueDeclare)
+	out, start := beginMethod(out, clientChannel, queueDeclare)
 	out = append(out, 0, 0) // reserved
 	out = appendShort(out, name)
 	out = append(out, bit(q.durable(), 1)|bit(name == "", 2)|bit(!q.durable(), 3)) // durable, exclusive, auto-delete
@@ -68,7 +68,7 @@ func (c *Client) declare(name string, out []byte) []byte {
 
 // bind binds a queue. Where its name is empty, the one declared last on the channel is meant; consume likewise.
 func (c *Client) bind(name, key string, out []byte) []byte {
-	out, start := beginMethod(out, channel, queueBind)
+	out, start := beginMethod(out, clientChannel, queueBind)
 	out = append(out, 0, 0) // reserved
 	out = appendShort(out, name)
 	out = appendShort(out, c.cfg.Exchange.Name)
@@ -80,13 +80,13 @@ func (c *Client) bind(name, key string, out []byte) []byte {
 
 // qos limits each consumer that is added later.
 func (c *Client) qos(out []byte) []byte {
-	out, start := beginMethod(out, channel, basicQos)
+	out, start := beginMethod(out, clientChannel, basicQos)
 	out = append(out, 0, 0, 0, 0, byte(c.cfg.Prefetch>>8), byte(c.cfg.Prefetch), 0)
 	return endFrame(out, start)
 }
 
 func (c *Client) consume(name string, s *proto.Subscription, out []byte) []byte {
-	out, start := beginMethod(out, channel, basicConsume)
+	out, start := beginMethod(out, clientChannel, basicConsume)
 	out = append(out, 0, 0) // reserved
 	out = appendShort(out, name)
 	out = appendConsumerTag(out, s)
@@ -143,7 +143,7 @@ func (c *Client) cancelled(m method, r *reader, out []byte, ev *proto.Event) ([]
 	if noWait {
 		return out, nil
 	}
-	out, start := beginMethod(out, channel, basicCancelOK)
+	out, start := beginMethod(out, clientChannel, basicCancelOK)
 	return endFrame(appendShort(out, tag), start), nil
 }
 

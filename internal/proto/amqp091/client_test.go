@@ -282,7 +282,7 @@ func TestClientRefuses(t *testing.T) {
 		}
 	}
 	for want, s := range map[string]proto.Subscription{
-		"no QoS 2": {QoS: 2, Topic: "q"}, "255 bytes": {Topic: string(long)}, "name of a queue": {},
+		"no QoS 2": {QoS: 2, Topic: "q"}, "255 bytes": {Topic: string(long)}, "needs a routing key": {},
 	} {
 		_, err := p.client.Subscribe(&s, nil)
 		says(t, err, want)

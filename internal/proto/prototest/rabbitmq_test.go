@@ -30,6 +30,25 @@ kill -TERM $broker; wait $broker
 kill -TERM $epmd; wait $epmd
 `
 
+// rabbitMaxMessage is what the broker accepts at most, bytes.
+const rabbitMaxMessage = 16 << 20
+
+// rabbitDefinitions are users and what each may do. Nobody is known to no virtual host.
+const rabbitDefinitions = `{
+	"vhosts": [{"name": "/"}],
+	"users": [
+		{"name": "guest", "password": "guest", "tags": "administrator"},
+		{"name": "reader", "password": "secret", "tags": ""},
+		{"name": "writer", "password": "secret", "tags": ""},
+		{"name": "nobody", "password": "secret", "tags": ""}
+	],
+	"permissions": [
+		{"user": "guest", "vhost": "/", "configure": ".*", "write": ".*", "read": ".*"},
+		{"user": "reader", "vhost": "/", "configure": "^amq.gen", "write": "^amq.gen", "read": ".*"},
+		{"user": "writer", "vhost": "/", "configure": "", "write": ".*", "read": ""}
+	]
+}`
+
 // rabbitHost is the RabbitMQ that all tests of this binary share: it takes seconds to start.
 type rabbitHost struct {
 	once  sync.Once
@@ -72,11 +91,12 @@ func (h *rabbitHost) start(epmd, node, port int) (err error) {
 	}
 	h.addr = fmt.Sprintf("127.0.0.1:%d", port)
 	files := map[string]string{
-		"plugins": "[].\n",
+		"plugins":     "[].\n",
+		"definitions": rabbitDefinitions,
 		"conf": "listeners.tcp.1 = " + h.addr + "\n" +
 			"log.console = true\nlog.console.level = warning\nlog.file = false\n" +
 			"vm_memory_high_watermark.absolute = 2GiB\ndisk_free_limit.absolute = 50MB\n" +
-			fmt.Sprintf("max_message_size = %d\n", 16<<20),
+			fmt.Sprintf("max_message_size = %d\nload_definitions = %s\n", rabbitMaxMessage, h.file("definitions")),
 	}
 	for name, text := range files {
 		if err := os.WriteFile(h.file(name), []byte(text), 0o600); err != nil {
@@ -167,4 +187,3 @@ func (h *rabbitHost) control(t testing.TB, args ...string) {
 		t.Fatalf("rabbitmqctl %q: %v\n%s", args, err, said)
 	}
 }
-
