@@ -98,9 +98,10 @@ func run(ctx context.Context, o options) (missed int, err error) {
 				continue
 			}
 		}
-		values, err := c.values(ctx, r, o.rounds)
-		if err != nil {
-			return missed, err
+		values, failed := c.values(ctx, r, o.rounds)
+		if failed != nil {
+			err = errors.Join(err, failed)
+			continue
 		}
 		line, ok := c.verdict(values)
 		fmt.Fprintln(o.out, line)
