@@ -76,6 +76,9 @@ var rules = []rule{
 	{"internal/stamp", nil, "a leaf: bytes of a payload"},
 	{"internal/clock", nil, "a leaf"},
 	{"internal/netns", nil, "a leaf"},
+	{"internal/chart", nil, "a leaf: draws the figures it is given"},
+	{"internal/selftest/oracle", nil, "an oracle that shares code with what it judges proves nothing"},
+	{"internal/faulty", []string{"internal/proto", "internal/stamp", "internal/clock"}, "knows its faults, not who measures them"},
 	{"internal/ledger", []string{"internal/hist"}, "counts and histograms, nothing that moves"},
 	{"internal/scenario", []string{"internal/stamp"}, "what the user wrote, nothing of how it is carried out"},
 	{"internal/plan", []string{"internal/scenario", "internal/stamp"}, "a plan is pure"},
@@ -85,7 +88,7 @@ var rules = []rule{
 	{"internal/monitor", []string{"internal/clock", "internal/guard/proctree"}, "watches processes, whatever they are for"},
 	{"internal/run", []string{"internal/plan", "internal/ledger", "internal/hist", "internal/monitor", "internal/scenario", "internal/stamp", "internal/clock", "internal/guard/proctree"}, "the folder is written and read, not measured"},
 	{"internal/summary", readers("internal/stat"), "after a run everything only reads"},
-	{"internal/report", readers("internal/stat", "internal/summary"), "after a run everything only reads"},
+	{"internal/report", readers("internal/stat", "internal/summary", "internal/chart"), "after a run everything only reads"},
 	{"internal/diagnose", readers("internal/stat", "internal/summary"), "after a run everything only reads"},
 	{"internal/advise", readers("internal/stat", "internal/summary", "internal/diagnose"), "after a run everything only reads"},
 }
@@ -175,7 +178,7 @@ func TestRulesApply(t *testing.T) {
 // pure are the packages that never look at a clock, a socket or a file descriptor: time is what they are told.
 var pure = []string{
 	"internal/proto/...", "internal/engine", "internal/stat", "internal/hist", "internal/stamp", "internal/ledger", "internal/plan",
-	"internal/scenario", "internal/summary", "internal/report",
+	"internal/scenario", "internal/summary", "internal/report", "internal/chart",
 }
 
 // moving are the functions of package time that look at the clock or wait for it.

@@ -52,7 +52,6 @@ type job struct {
 	record  *run.TrialRecord
 	windows *windowQueue
 	broker  *broker.Instance
-	worker  worker.Worker
 
 	mu      sync.Mutex
 	measure int64          // monotonic start of the measure window, 0 = not known yet
