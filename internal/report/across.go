@@ -98,31 +98,39 @@ func shortened(s string) string {
 	return string([]rune(s)[:longestValue-1]) + "…"
 }
 
-// byMetric is the verdict about each pair by each metric.
+// byMetric is the verdict about each pair by each metric; of a single pair the medians stand beside it.
 func (g *group) byMetric() *table {
+	pair := len(g.rows) == 2
 	t := &table{head: []string{"", "better", "than", "by", "95 %", "p", "verdict"}, left: 3}
+	if pair {
+		t.left, t.head[1], t.head[2] = 1, g.rows[0].label, g.rows[1].label
+	}
 	for i := range summary.Metrics {
-		c := g.comparisons[summary.Metrics[i].Name]
+		m := &summary.Metrics[i]
+		c := g.comparisons[m.Name]
 		if c == nil {
 			continue
 		}
 		for k := range c.Verdicts {
 			v := &c.Verdicts[k]
-			by, interval, verdict := unknown, unknown, "not shown"
-			if v.Factor != nil {
-				by, interval = summary.Factor(*v.Factor), summary.Range(summary.Factor(*v.Low), summary.Factor(*v.High))
+			row := []string{m.Words, v.Better, v.Worse}
+			if pair {
+				row[1], row[2] = c.Unit.Format(*c.Subjects[0].Median), c.Unit.Format(*c.Subjects[1].Median)
 			}
-			if v.Different {
-				verdict = "different"
-			}
-			t.row(summary.Metrics[i].Words, withMedian(c, v.Better), withMedian(c, v.Worse), by, interval, summary.Probability(*v.P), verdict)
+			t.row(append(row, verdictCells(v)...)...)
 		}
 	}
 	return t
 }
 
-// withMedian is a subject of a comparison and its median.
-func withMedian(c *summary.Comparison, subject string) string {
-	i := slices.IndexFunc(c.Subjects, func(s summary.Standing) bool { return s.Subject == subject })
-	return subject + " " + c.Unit.Format(*c.Subjects[i].Median)
+// verdictCells are factor, interval, probability and verdict.
+func verdictCells(v *summary.Verdict) []string {
+	cells := []string{unknown, unknown, summary.Probability(*v.P), "not shown"}
+	if v.Factor != nil {
+		cells[0], cells[1] = summary.Factor(*v.Factor), summary.Range(summary.Factor(*v.Low), summary.Factor(*v.High))
+	}
+	if v.Different {
+		cells[3] = "different"
+	}
+	return cells
 }

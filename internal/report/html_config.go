@@ -127,10 +127,20 @@ func hostTable(r *summary.Run) *table {
 	h := &r.Host
 	t := &table{head: []string{"", ""}, left: 2}
 	for _, x := range []struct{ name, value string }{
-		{"host", h.Hostname}, {"system", strings.TrimSpace(h.OS + " " + h.Kernel)}, {"architecture", h.Arch}, {"CPU", h.CPUModel},
-		{"cores", positive(h.Cores)}, {"memory", known(h.MemoryBytes)}, {"clock source", h.ClockSource},
-		{"congestion control", h.CongestionControl}, {"mqlab", h.Version}, {"Go", h.GoVersion}, {"GOMAXPROCS", positive(h.GoMaxProcs)},
-		{"seed", strconv.FormatUint(r.Seed, 10)}, {"run", r.ID}, {"started", r.Started.Format("2006-01-02 15:04:05 MST")},
+		{"host", h.Hostname},
+		{"system", strings.TrimSpace(h.OS + " " + h.Kernel)},
+		{"architecture", h.Arch},
+		{"CPU", h.CPUModel},
+		{"cores", positive(h.Cores)},
+		{"memory", known(h.MemoryBytes)},
+		{"clock source", h.ClockSource},
+		{"congestion control", h.CongestionControl},
+		{"mqlab", h.Version},
+		{"Go", h.GoVersion},
+		{"GOMAXPROCS", positive(h.GoMaxProcs)},
+		{"seed", strconv.FormatUint(r.Seed, 10)},
+		{"run", r.ID},
+		{"started", r.Started.Format("2006-01-02 15:04:05 MST")},
 	} {
 		if x.value != "" {
 			t.row(x.name, x.value)

@@ -95,7 +95,7 @@ var latencyColumns = []column{
 }
 
 func (p *page) percentiles() {
-	p.each("Latency by percentile", "From due to received, over all messages expected: a lost one is later than every other, so that a curve ends where losses begin. Repetitions are merged message by message; figures are medians of the repetitions.",
+	p.each("Latency by percentile", "From due to received, over all messages expected: a lost one is later than every other. A curve that ends with a cross ends where losses begin; any other ends at its slowest message. Repetitions are merged message by message; figures are medians of the repetitions.",
 		func(sec *section, g *group) {
 			switch {
 			case len(p.s.Trials) == 1:
