@@ -4,6 +4,8 @@ package main
 
 import (
 	"bytes"
+	"context"
+	"errors"
 	"os"
 	"os/exec"
 	"strings"
@@ -38,6 +40,30 @@ func TestEveryClaimIsMeasured(t *testing.T) {
 		if !strings.Contains(line, " want ") && !strings.Contains(line, " skipped: ") {
 			t.Errorf("%q is neither measured nor skipped:\n%s", c.name, out.String())
 		}
+	}
+}
+
+// What cannot be measured is an error, and hides nothing else.
+func TestFailureIsReported(t *testing.T) {
+	all := claims
+	t.Cleanup(func() { claims = all })
+	broken := errors.New("broken")
+	setUp := func(context.Context, *rig) (site, error) { return site{stop: func() {}}, nil }
+	sample := func(v float64, err error) func(context.Context, *rig, site, int) (float64, error) {
+		return func(context.Context, *rig, site, int) (float64, error) { return v, err }
+	}
+	claims = []claim{
+		{name: "fails", setUp: setUp, sample: sample(0, broken)},
+		{name: "misses", want: 2, setUp: setUp, sample: sample(1, nil)},
+		{name: "holds", want: 2, setUp: setUp, sample: sample(3, nil)},
+	}
+	if _, err := exec.LookPath("cc"); err != nil {
+		t.Skip("no C compiler: ", err)
+	}
+	var out bytes.Buffer
+	missed, err := run(t.Context(), options{out: &out, rounds: 2})
+	if missed != 1 || !errors.Is(err, broken) || strings.Count(out.String(), " want ") != 2 {
+		t.Errorf("missed %d, error %v, printed:\n%s", missed, err, out.String())
 	}
 }
 

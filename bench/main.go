@@ -109,5 +109,5 @@ func run(ctx context.Context, o options) (missed int, err error) {
 			missed++
 		}
 	}
-	return missed, nil
+	return missed, err
 }
