@@ -93,9 +93,9 @@ func (l *lab) measuring() {
 	}
 }
 
-// left are the processes that run this program, or carry the lab's folder for temporary files in their environment. Those that have
+// processes are those that run this program, or carry the lab's folder for temporary files in their environment. Those that have
 // ended but were not yet waited for do not count, nor does the test itself.
-func (l *lab) left() (names []string) {
+func (l *lab) processes() (found []procfs.Proc) {
 	l.t.Helper()
 	all, err := procfs.AllProcs()
 	if err != nil {
@@ -109,10 +109,10 @@ func (l *lab) left() (names []string) {
 		exe, _ := p.Executable() // "" where it is not ours to know
 		environ, _ := os.ReadFile(filepath.Join("/proc", strconv.Itoa(p.PID), "environ"))
 		if exe == l.Path || bytes.Contains(environ, []byte(l.temp)) {
-			names = append(names, stat.Comm)
+			found = append(found, p)
 		}
 	}
-	return names
+	return found
 }
 
 // forgotten is what is left of the lab in its folder for temporary files.
@@ -124,8 +124,15 @@ func (l *lab) forgotten() []string {
 // clean checks that soon nothing of the lab is left.
 func (l *lab) clean() {
 	l.t.Helper()
-	if !await(2*time.Second, func() bool { return len(l.left()) == 0 && len(l.forgotten()) == 0 }) {
-		l.t.Errorf("still running: %v; still there: %v", l.left(), l.forgotten())
+	if await(2*time.Second, func() bool { return len(l.processes()) == 0 && len(l.forgotten()) == 0 }) {
+		return
+	}
+	for _, p := range l.processes() {
+		line, _ := p.CmdLine()
+		l.t.Errorf("still running: %d %q", p.PID, line)
+	}
+	for _, path := range l.forgotten() {
+		l.t.Errorf("still there: %s", path)
 	}
 }
 
@@ -228,6 +235,32 @@ func TestInterruptTwice(t *testing.T) {
 	}
 	if code := l.code(); code != exitInterrupted {
 		t.Errorf("exit code %d, want %d", code, exitInterrupted)
+	}
+	l.clean()
+}
+
+// TestBrokerDies ends the broker by force while it is measured: the trial fails and says so.
+func TestBrokerDies(t *testing.T) {
+	l := command(t, append([]string{"run", "quick"}, load...)...)
+	l.Args = append(l.Args, "--repeat", "1")
+	if err := l.Start(); err != nil {
+		t.Fatal(err)
+	}
+	l.measuring()
+	killed := false
+	for _, p := range l.processes() {
+		if line, _ := p.CmdLine(); len(line) > 1 && line[1] == broker.Verb {
+			killed = syscall.Kill(p.PID, syscall.SIGKILL) == nil
+		}
+	}
+	if !killed {
+		t.Fatal("the broker was not found")
+	}
+	if code := l.code(); code != exitFailed {
+		t.Errorf("exit code %d, want %d", code, exitFailed)
+	}
+	if !strings.Contains(l.stderr.String(), "\nmqlab: mochi was ended by signal 9 (killed) during the trial") {
+		t.Errorf("stderr: %s", &l.stderr)
 	}
 	l.clean()
 }
