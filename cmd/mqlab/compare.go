@@ -19,10 +19,10 @@ func newCompare() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "compare RUN RUN…",
 		Short: "compare runs: what differs besides, and whether the results do",
-		Long: `Compare runs by the statistics that are used within a run. A subject that several
-runs have is compared with itself; where no subject is in two runs, all of one
-load are compared with each other. What differs besides the results (host,
-versions, configuration, parameters) is shown first.
+		Long: `Compare runs by the statistics that are used within a run. A subject that
+several runs have is compared with itself; where no subject is in two runs, all
+of one load are compared with each other. What differs besides the results
+(host, versions, configuration, parameters) is shown first.
 
 Exit codes: 0 compared, 1 failed, 2 usage, 4 not comparable: another load,
 guarantee or machine, or nothing valid; the reason is told.`,
