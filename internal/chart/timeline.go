@@ -37,7 +37,7 @@ func (t *Timeline) SVG() string {
 		return ""
 	}
 	c := new(canvas)
-	ys, ticks := t.Y.Ticks.even(low, high, 5)
+	ys, ticks := t.Y.Ticks.even(low, headroom*high, 5)
 	words := t.Y.Ticks.words(ticks)
 	strip := stripHeight(t.Phases, t.Marks)
 	f := newFrame(c, topLine+strip, 150, words)
@@ -54,6 +54,9 @@ func (t *Timeline) SVG() string {
 	y = c.key(y, names)
 	return c.finish(t.Labels, "timeline", c.markKey(y-8, t.Marks)+8+edge)
 }
+
+// headroom keeps lines off the upper edge.
+const headroom = 1.04
 
 const secondsName = "seconds since measuring began"
 

@@ -80,18 +80,18 @@ func (p *page) clients() *table {
 	return t
 }
 
-// settings are the brokers' own, each where it differs from that of the trials before.
+// settings are the brokers' own; one that differs between trials shows its values.
 func (p *page) settings(sec *section) {
-	t := &table{head: []string{"subject", "setting", "value", "source"}, left: 4}
+	t := &table{head: []string{"subject", "setting", "source", "value"}, left: 4}
 	limits := &table{head: []string{"subject", "limit", "value"}, left: 2}
 	var said folded
 	for i := range p.s.Trials {
 		x := &p.s.Trials[i]
 		for _, c := range x.Broker.Config {
-			t.once(x.Subject.Name, c.Key, c.Value, c.Source)
+			t.also(c.Value, x.Subject.Name, c.Key, c.Source)
 		}
 		for _, name := range sortedNames(x.Broker.Limits) {
-			limits.once(x.Subject.Name, spaced(name), strconv.FormatInt(x.Broker.Limits[name], 10))
+			limits.also(strconv.FormatInt(x.Broker.Limits[name], 10), x.Subject.Name, spaced(name))
 		}
 		if text := strings.TrimSpace(x.Broker.Stderr); text != "" {
 			said.blocks = append(said.blocks, paragraph{fmt.Sprintf("%s, trial %d:", x.Subject.Name, x.ID), plain}, source(text))
@@ -108,10 +108,18 @@ func (p *page) settings(sec *section) {
 	}
 }
 
-// once adds a row that is not there yet.
-func (t *table) once(cells ...string) {
-	if !slices.ContainsFunc(t.rows, func(r []string) bool { return slices.Equal(r, cells) }) {
-		t.row(cells...)
+// differing stands behind the value of the first trial where others have another one, as a listener's port.
+const differing = " (differs between trials)"
+
+// also adds a row of cells and a value, or notes that the row has another value, too.
+func (t *table) also(value string, cells ...string) {
+	n := len(cells)
+	i := slices.IndexFunc(t.rows, func(r []string) bool { return slices.Equal(r[:n], cells) })
+	switch {
+	case i < 0:
+		t.row(append(slices.Clone(cells), value)...)
+	case strings.TrimSuffix(t.rows[i][n], differing) != value:
+		t.rows[i][n] = strings.TrimSuffix(t.rows[i][n], differing) + differing
 	}
 }
 

@@ -236,6 +236,9 @@ func (g *group) bars(metric string) figure {
 		if st, unit := r.standing(metric); st != nil {
 			b.X.Ticks = ticksOf(unit)
 			bar.Value, bar.Low, bar.High = orNone(st.Median), orNone(st.CILow), orNone(st.CIHigh)
+			if st.Median == nil && !st.Lost {
+				bar.Text = st.Unranked
+			}
 		}
 		b.Bars = append(b.Bars, bar)
 	}
