@@ -128,7 +128,7 @@ func TestGolden(t *testing.T) {
 
 func TestLost(t *testing.T) {
 	svg := examples()["percentiles"]
-	if n := strings.Count(svg, ">lost</text>"); n != 2 {
+	if n := strings.Count(svg, ">lost: "); n != 2 {
 		t.Errorf("%d curves are marked as lost, want 2", n)
 	}
 	if n := strings.Count(svg, `class="x"`); n != 2 {

@@ -73,6 +73,21 @@ func (f *frame) horizontal(name string, ticks []tick) float64 {
 	return y + lineHeight + 6
 }
 
+// beside writes words beside a vertical line at x, as high as there is room; nowhere if there is none.
+func (f *frame) beside(x float64, words string) {
+	for _, at := range []struct {
+		dx     float64
+		anchor string
+	}{{5, "start"}, {-5, "end"}} {
+		for y := f.y + em; words != "" && y < f.bottom(); y += lineHeight {
+			if f.placed.place(label(x+at.dx, y, at.anchor, words), f.bounds()) {
+				f.c.text(x+at.dx, y, at.anchor, "own", words)
+				return
+			}
+		}
+	}
+}
+
 // seconds makes the ticks of a time axis.
 func seconds(lo, hi float64) []tick {
 	var out []tick

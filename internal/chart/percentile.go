@@ -32,7 +32,7 @@ func nines(q float64) float64 { return -math.Log10(1 - q) }
 const mostNines = 9
 
 // SVG draws the chart. The horizontal axis is in nines, the vertical one logarithmic. A curve of which messages were lost
-// ends at the highest quantile that is known, with a cross, and a dotted line to the word "lost".
+// ends at the highest quantile that is known, with a cross, and a dotted line to the word "lost" and its name.
 func (p *Percentiles) SVG() string {
 	lo, hi, n := math.Inf(1), math.Inf(-1), int64(10)
 	for _, c := range p.Curves {
@@ -100,27 +100,15 @@ func (f *frame) curve(n int, c *Curve, y *Axis) {
 	spots = thin(spots, 2.5)
 	f.c.series(n, c.Name, spots)
 	if c.Lost {
-		f.lost(n, spots[len(spots)-1])
+		f.lost(n, spots[len(spots)-1], "lost: "+shorten(c.Name, 0.3*f.w))
 	}
 }
 
 // lost marks the end of a curve.
-func (f *frame) lost(n int, end spot) {
-	const word = "lost"
+func (f *frame) lost(n int, end spot, words string) {
 	f.c.raw(`<g class="s s%d" data-s="%d"><path class="dots" d="M%s %sV%s"/>`, n%styles, n, num(end.x), num(end.y), num(f.y))
 	f.c.raw(`<path class="x" transform="translate(%s %s)" d="M-5-5L5 5M-5 5L5-5"/>`, num(end.x), num(end.y))
-	for _, at := range []struct {
-		dx     float64
-		anchor string
-	}{{5, "start"}, {-5, "end"}} {
-		for y := f.y + em; y < f.bottom(); y += lineHeight {
-			if f.placed.place(label(end.x+at.dx, y, at.anchor, word), f.bounds()) {
-				f.c.text(end.x+at.dx, y, at.anchor, "own", word)
-				f.c.raw(`</g>`)
-				return
-			}
-		}
-	}
+	f.beside(end.x, words)
 	f.c.raw(`</g>`)
 }
 

@@ -64,8 +64,8 @@ func (s *Saturation) SVG() string {
 		names = append(names, p.Name)
 		upper.path(i, p, &rate, func(l Load) float64 { return l.Delivered })
 		lower.path(i, p, &p99, func(l Load) float64 { return l.P99 })
-		upper.knee(i, p)
-		lower.knee(i, p)
+		upper.knee(i, p, shorten(p.Name, 0.4*upper.w)+": knee "+grouped(p.Knee)+"/s")
+		lower.knee(i, p, "")
 	}
 	return c.finish(s.Labels, "saturation", c.key(y, names)+edge)
 }
@@ -87,27 +87,14 @@ func (f *frame) path(n int, p *Path, y *Axis, of func(Load) float64) {
 	}
 }
 
-// knee marks where a subject no longer keeps up.
-func (f *frame) knee(n int, p *Path) {
+// knee marks where a subject no longer keeps up, and says words beside it where there is room.
+func (f *frame) knee(n int, p *Path, words string) {
 	if !finite(p.Knee) || p.Knee <= 0 || p.Knee > f.xs.hi {
 		return
 	}
 	x := f.px(p.Knee)
-	words := "knee " + grouped(p.Knee) + "/s"
 	f.c.raw(`<g class="s s%d" data-s="%d">`, n%styles, n)
 	f.c.line(x, f.y, x, f.bottom(), "knee")
-	for _, anchor := range []string{"end", "start"} {
-		dx := 5.0
-		if anchor == "end" {
-			dx = -5
-		}
-		y := f.y + em
-		for ; y < f.bottom() && !f.placed.place(label(x+dx, y, anchor, words), f.bounds()); y += lineHeight {
-		}
-		if y < f.bottom() {
-			f.c.text(x+dx, y, anchor, "own", words)
-			break
-		}
-	}
+	f.beside(x, words)
 	f.c.raw(`</g>`)
 }
