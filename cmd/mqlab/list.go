@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
@@ -77,13 +76,16 @@ func (l *listing) print(cmd *cobra.Command) error {
 		printWrapped(out, fmt.Sprintf("  %-10s ", s.Name), s.Description, width)
 	}
 	_, _ = fmt.Fprintln(out, "\nBrokers (mqlab run --brokers A,B, or a URL: mqtt:// mqtts:// nats:// tls://)")
-	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	subjects, versions := 0, 0
 	for _, b := range l.Brokers {
-		found := "found  " + b.Version
-		if !b.OK {
-			found = "no     "
-		}
-		_, _ = fmt.Fprintf(table, "  %s\t%s\t%s\n", b.Subject, found, b.Why)
+		subjects, versions = max(subjects, len(b.Subject)), max(versions, len(b.Version))
 	}
-	return table.Flush()
+	for _, b := range l.Brokers {
+		found := "found"
+		if !b.OK {
+			found = "no"
+		}
+		printWrapped(out, fmt.Sprintf("  %-*s  %-5s  %-*s  ", subjects, b.Subject, found, versions, b.Version), b.Why, width)
+	}
+	return nil
 }
