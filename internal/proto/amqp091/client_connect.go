@@ -150,7 +150,7 @@ func (c *Client) tune(now int64, r *reader, out []byte) ([]byte, error) {
 	return endFrame(out, start), nil
 }
 
-// opened opens the clientChannel, and declares the exchange at once: the broker works in order.
+// opened opens the channel, and declares the exchange at once: the broker works in order.
 func (c *Client) opened(out []byte) []byte {
 	c.phase = awaitChannel
 	out, start := beginMethod(out, clientChannel, channelOpen)

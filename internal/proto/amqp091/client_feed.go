@@ -131,7 +131,7 @@ func (c *Client) channelClosed(m method, r *reader, out []byte, ev *proto.Event)
 	return 0, appendBare(out, clientChannel, channelCloseOK), e
 }
 
-// answer handles what the broker says on an open clientChannel, messages and confirmations apart.
+// answer handles what the broker says on an open channel, messages and confirmations apart.
 func (c *Client) answer(m method, r *reader, out []byte, ev *proto.Event) ([]byte, error) {
 	switch m {
 	case queueDeclareOK, queueBindOK, basicQosOK:

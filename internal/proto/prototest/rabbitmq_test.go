@@ -9,7 +9,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 
@@ -28,6 +27,7 @@ epmd -address 127.0.0.1 -port "$ERL_EPMD_PORT" & epmd=$!
 read -r _
 kill -TERM $broker; wait $broker
 kill -TERM $epmd; wait $epmd
+rm -rf "$LAB_DIR"
 `
 
 // rabbitMaxMessage is what the broker accepts at most, bytes.
@@ -104,7 +104,7 @@ func (h *rabbitHost) start(epmd, node, port int) (err error) {
 		}
 	}
 	h.env = []string{
-		"PATH=/usr/bin:/bin:/usr/sbin", "LANG=C.UTF-8", "HOME=" + h.dir,
+		"PATH=/usr/bin:/bin:/usr/sbin", "LANG=C.UTF-8", "HOME=" + h.dir, "LAB_DIR=" + h.dir,
 		"ERL_EPMD_ADDRESS=127.0.0.1", fmt.Sprintf("ERL_EPMD_PORT=%d", epmd),
 		"RABBITMQ_NODENAME=lab@localhost", fmt.Sprintf("RABBITMQ_DIST_PORT=%d", node),
 		"RABBITMQ_MNESIA_BASE=" + h.file("mnesia"), "RABBITMQ_LOG_BASE=" + h.file("log"), "RABBITMQ_LOGS=-",
@@ -116,7 +116,7 @@ func (h *rabbitHost) start(epmd, node, port int) (err error) {
 	h.cmd = exec.Command("/bin/sh", "-c", rabbitScript)
 	h.cmd.Env, h.cmd.Dir = h.env, h.dir
 	h.cmd.Stdout, h.cmd.Stderr = &h.log, &h.log
-	h.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	ownGroup(h.cmd)
 	h.cmd.WaitDelay = time.Second
 	if h.alive, err = h.cmd.StdinPipe(); err != nil {
 		return err
@@ -170,8 +170,7 @@ func (h *rabbitHost) stop() error {
 	case <-ended:
 	case <-time.After(30 * time.Second):
 	}
-	// Whatever is left of the group, such as the port mapper after a broker that had to be killed.
-	if err := syscall.Kill(-h.cmd.Process.Pid, syscall.SIGKILL); err == nil {
+	if killGroup(h.cmd) {
 		return errors.New("it had to be killed")
 	}
 	h.cmd = nil
