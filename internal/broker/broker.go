@@ -80,6 +80,7 @@ var kinds = map[name]kind{
 	{"nats", Embedded}:     embeddedNATS,
 	{"mosquitto", Process}: mosquitto{},
 	{"nats", Process}:      natsServer{},
+	{"redis", Process}:     redisServer{},
 }
 
 // Find tells whether the broker of s can be provided here, without starting it. For an external broker it opens and

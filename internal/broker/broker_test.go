@@ -44,7 +44,7 @@ func lab() int {
 	}
 	for _, s := range []plan.Subject{
 		subject("mosquitto", Process, AsShipped), subject("mochi", Embedded, AsShipped),
-		subject("nats", Process, Tuned), subject("nats", Embedded, Tuned),
+		subject("nats", Process, Tuned), subject("nats", Embedded, Tuned), subject("redis", Process, Tuned),
 	} {
 		_, _ = Start(context.Background(), s, Options{Guard: g})
 	}
@@ -63,6 +63,7 @@ func subjects(t *testing.T) (all []plan.Subject) {
 		subject("nats", Embedded, AsShipped), subject("nats", Embedded, Tuned),
 		subject("mosquitto", Process, AsShipped), subject("mosquitto", Process, Tuned),
 		subject("nats", Process, AsShipped), subject("nats", Process, Tuned),
+		subject("redis", Process, AsShipped), subject("redis", Process, Tuned),
 	} {
 		if f := Find(t.Context(), s); f.OK {
 			all = append(all, s)
@@ -177,6 +178,9 @@ func TestVariantsAreInForce(t *testing.T) {
 		{subject("nats", Embedded, Tuned), "max_pending", "268435456", effective},
 		{subject("nats", Process, AsShipped), "write_deadline", "10s", effective},
 		{subject("nats", Process, Tuned), "write_deadline", "1m0s", effective},
+		{subject("redis", Process, AsShipped), "client-output-buffer-limit", "normal 0 0 0 slave 268435456 67108864 60 pubsub 33554432 8388608 60", effective},
+		{subject("redis", Process, Tuned), "client-output-buffer-limit", "normal 0 0 0 slave 268435456 67108864 60 pubsub 0 0 0", effective},
+		{subject("redis", Process, Tuned), "save", "", effective},
 		{subject("mosquitto", Process, AsShipped), "set_tcp_nodelay", "", ""},
 		{subject("mosquitto", Process, Tuned), "set_tcp_nodelay", "true", asWritten},
 	} {

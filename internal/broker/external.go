@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"net/url"
+	"strings"
 	"syscall"
 	"time"
 
@@ -14,9 +15,6 @@ import (
 )
 
 const connectLimit = 3 * time.Second
-
-// defaultPorts of the schemes of external brokers.
-var defaultPorts = map[string]string{"mqtt": "1883", "mqtts": "8883", "nats": "4222", "tls": "4222"}
 
 // parseURL checks the URL of an external broker and completes its port.
 func parseURL(raw string) (*url.URL, error) {
@@ -28,10 +26,11 @@ func parseURL(raw string) (*url.URL, error) {
 		}
 		return nil, fmt.Errorf("the broker's URL cannot be read: %w", err)
 	}
-	port, known := defaultPorts[u.Scheme]
+	scheme, known := plan.LookupScheme(u.Scheme)
+	port := scheme.Port
 	switch {
 	case !known:
-		return nil, fmt.Errorf("the broker's URL starts with %q: use mqtt://, mqtts://, nats:// or tls://", u.Scheme+":")
+		return nil, fmt.Errorf("the broker's URL starts with %q: known are %s", u.Scheme+":", strings.Join(plan.URLSchemes(), ", "))
 	case u.User != nil:
 		return nil, errors.New("the broker's URL holds credentials: name an environment variable or a file for them instead")
 	case u.Hostname() == "":

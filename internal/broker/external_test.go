@@ -21,7 +21,9 @@ func TestExternalURLs(t *testing.T) {
 		{"mqtts://broker.example/", "mqtts://broker.example:8883"},
 		{"nats://10.0.0.1:99", "nats://10.0.0.1:99"},
 		{"tls://[::1]", "tls://[::1]:4222"},
-		{"amqp://broker.example", `the broker's URL starts with "amqp:": use mqtt://`},
+		{"amqp://broker.example", "amqp://broker.example:5672"},
+		{"rediss://broker.example", "rediss://broker.example:6379"},
+		{"kafka://broker.example", `the broker's URL starts with "kafka:": known are mqtt, mqtts, nats`},
 		{"broker.example:1883", "the broker's URL starts with"},
 		{"", `the broker's URL starts with ":"`},
 		{"mqtt://", "the broker's URL names no host"},
@@ -75,7 +77,7 @@ func TestFindExternal(t *testing.T) {
 	for url, want := range map[string]string{
 		"mqtt://" + at:                at + " refused the connection",
 		"mqtt://no-such-host.invalid": "host no-such-host.invalid",
-		"amqp://" + at:                "the broker's URL starts with",
+		"kafka://" + at:               "the broker's URL starts with",
 	} {
 		if f := Find(t.Context(), external(url)); f.OK || !strings.Contains(f.Why, want) {
 			t.Errorf("%s: %+v, want %s", url, f, want)

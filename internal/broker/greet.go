@@ -13,11 +13,13 @@ import (
 	"github.com/mqlab/mqlab/internal/proto"
 	"github.com/mqlab/mqlab/internal/proto/mqtt"
 	"github.com/mqlab/mqlab/internal/proto/nats"
+	"github.com/mqlab/mqlab/internal/proto/resp"
 )
 
 const greetLimit = time.Second // for one attempt
 
-// greet connects and returns nil when the broker accepted the connection in its own protocol: MQTT CONNACK, NATS PONG.
+// greet connects and returns nil when the broker accepted the connection in its own protocol: MQTT CONNACK, NATS PONG,
+// Redis PONG.
 // A mere TCP connection proves nothing: some brokers listen long before they serve.
 func greet(ctx context.Context, place netns.Place, scheme, address string) error {
 	ctx, cancel := context.WithTimeout(ctx, greetLimit)
@@ -36,6 +38,8 @@ func greet(ctx context.Context, place netns.Place, scheme, address string) error
 		session = mqtt.NewClient(&mqtt.Config{Version: mqtt.V311, CleanStart: true}, "mqlab-ready")
 	case "nats":
 		session = nats.NewClient(&nats.Config{Name: "mqlab-ready"})
+	case "redis":
+		session = resp.NewPubSub(&resp.Config{}, "mqlab-ready")
 	default:
 		return fmt.Errorf("no way to greet %s", scheme)
 	}

@@ -122,7 +122,7 @@ func TestFailuresBeforeReady(t *testing.T) {
 	}
 }
 
-// running counts the processes whose environment holds mark.
+// running counts the processes whose environment, or working folder, holds mark. Redis writes its title over the former.
 func running(t *testing.T, mark string) (n int) {
 	t.Helper()
 	all, err := procfs.AllProcs()
@@ -131,7 +131,8 @@ func running(t *testing.T, mark string) (n int) {
 	}
 	for _, p := range all {
 		env, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", p.PID))
-		if err != nil || !strings.Contains(string(env), mark) {
+		cwd, _ := os.Readlink(fmt.Sprintf("/proc/%d/cwd", p.PID))
+		if err != nil || !strings.Contains(string(env)+cwd, mark) {
 			continue
 		}
 		if s, err := p.Stat(); err == nil && s.State != "Z" {
@@ -193,7 +194,7 @@ func (k *keptOpen) Close() error {
 }
 
 func TestPortClash(t *testing.T) {
-	for _, broker := range []string{"mosquitto", "nats"} {
+	for _, broker := range []string{"mosquitto", "nats", "redis"} {
 		s := need(t, subject(broker, Process, AsShipped))
 		o := options(t)
 		o.Place = &greedy{netns.Host, t, 2}

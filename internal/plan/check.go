@@ -2,7 +2,6 @@ package plan
 
 import (
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/mqlab/mqlab/internal/scenario"
@@ -23,7 +22,7 @@ func (r *resolver) checkAccess(at scenario.Pos, s *Subject) {
 	switch {
 	case s.Runtime != "external" && *a != (Auth{}):
 		report("auth is for an external broker: %s is started without", s.Name)
-	case a.PasswordEnv != "" && a.UserEnv == "":
+	case a.PasswordEnv != "" && a.UserEnv == "" && !s.redis():
 		report("auth has password_env, but no user_env")
 	case a.TokenEnv != "" && s.Protocol != NATS:
 		report("auth.token_env is for NATS: use user_env and password_env")
@@ -32,7 +31,7 @@ func (r *resolver) checkAccess(at scenario.Pos, s *Subject) {
 	}
 	switch {
 	case *t != (TLS{}) && !s.Encrypted():
-		report("tls is for mqtts:// and tls://: %s is not encrypted", s.Name)
+		report("tls is for mqtts://, tls://, amqps:// and rediss://: %s is not encrypted", s.Name)
 	case (t.CertFile == "") != (t.KeyFile == ""):
 		report("tls needs cert_file and key_file together")
 	}
@@ -43,60 +42,12 @@ func (r *resolver) checkSubject(p *scenario.Point, s Subject) {
 	report := func(key, format string, args ...any) {
 		r.problems.Add(p.At(key), key, "%s: %s", s.Name, fmt.Sprintf(format, args...))
 	}
-	switch s.Protocol {
-	case NATS:
-		checkNATS(p, report)
-	case MQTT311:
-		checkMQTT311(p, report)
-	}
+	checkProtocol(p, s, report)
 	if s.Runtime == "external" && len(p.Faults) > 0 {
 		report("faults[0]", "a broker that was not started here cannot be paused")
 	}
 	if s.Encrypted() && p.Engine.Kind == EngineLoop {
 		report("engine.kind", "TLS needs the goroutine engine: goroutine or auto")
-	}
-}
-
-func checkNATS(p *scenario.Point, report func(key, format string, args ...any)) {
-	const hasNo = "NATS core has no %s"
-	c := &p.Connect
-	if p.Load.QoS > 0 {
-		report("load.qos", hasNo+": only 0 is possible", "QoS")
-	}
-	for _, refused := range []struct {
-		asked bool
-		key   string
-		what  string
-	}{
-		{p.Load.Retain, "load.retain", "retained messages"},
-		{!c.CleanStart, "connect.clean_start", "sessions: only true is possible"},
-		{c.SessionExpiry > 0, "connect.session_expiry", "sessions"},
-		{c.ReceiveMaximum > 0, "connect.receive_maximum", "receive maximum"},
-		{c.MaxPacket > 0, "connect.max_packet", "maximum packet size of a client"},
-		{c.Will.Topic != "", "connect.will", "will"},
-	} {
-		if refused.asked {
-			report(refused.key, hasNo, refused.what)
-		}
-	}
-	if strings.ContainsAny(p.Load.Topic, "*> \t\r\n") || strings.Contains("/"+p.Load.Topic+"/", "//") {
-		report("load.topic", "%q is no NATS subject: no *, >, space or empty level", p.Load.Topic)
-	}
-}
-
-func checkMQTT311(p *scenario.Point, report func(key, format string, args ...any)) {
-	const needs5 = "needs MQTT 5"
-	if p.Load.Pattern == PatternShared {
-		report("load.pattern", "a shared subscription %s", needs5)
-	}
-	if p.Connect.SessionExpiry > 0 {
-		report("connect.session_expiry", needs5)
-	}
-	if p.Connect.ReceiveMaximum > 0 {
-		report("connect.receive_maximum", needs5)
-	}
-	if p.Connect.MaxPacket > 0 {
-		report("connect.max_packet", needs5)
 	}
 }
 

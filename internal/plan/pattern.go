@@ -34,9 +34,12 @@ const (
 
 // Protocols.
 const (
-	MQTT5   = "mqtt5"
-	MQTT311 = "mqtt311"
-	NATS    = "nats"
+	MQTT5        = "mqtt5"
+	MQTT311      = "mqtt311"
+	NATS         = "nats"
+	AMQP091      = "amqp091"
+	Redis        = "redis"         // pub/sub
+	RedisStreams = "redis-streams" // consumer groups
 )
 
 // Engines.

@@ -217,10 +217,15 @@ func TestSubjects(t *testing.T) {
 		if err != nil || got != want {
 			t.Errorf("%s: %+v, %v", text, got, err)
 		}
-		if encrypted := strings.HasPrefix(text, "mqtts:") || strings.HasPrefix(text, "tls:"); got.Encrypted() != encrypted {
+		if encrypted := slices.Contains([]string{"mqtts", "tls", "amqps", "rediss"}, before(text, ":")); got.Encrypted() != encrypted {
 			t.Errorf("%s: encrypted %v", text, got.Encrypted())
 		}
 	}
+}
+
+func before(text, mark string) string {
+	first, _, _ := strings.Cut(text, mark)
+	return first
 }
 
 func TestSubjectsThatRun(t *testing.T) {
@@ -228,7 +233,7 @@ func TestSubjectsThatRun(t *testing.T) {
 	for _, s := range plan.Subjects() {
 		names = append(names, s.Name)
 	}
-	if want := []string{"mosquitto", "nats", "nats@process", "mochi"}; !slices.Equal(names, want) {
+	if want := []string{"mosquitto", "hivemq", "rabbitmq", "artemis", "nats", "nats@process", "redis", "mochi"}; !slices.Equal(names, want) {
 		t.Errorf("%v", names)
 	}
 }

@@ -3,11 +3,7 @@ package plan
 import (
 	"errors"
 	"fmt"
-	"net"
-	"net/netip"
-	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/mqlab/mqlab/internal/scenario"
@@ -24,11 +20,11 @@ type kind struct {
 var kinds = []kind{
 	{"mosquitto", []string{MQTT5, MQTT311}, []string{"process"}},
 	{"emqx", []string{MQTT5, MQTT311}, nil},
-	{"hivemq", []string{MQTT5, MQTT311}, nil},
-	{"rabbitmq", []string{"amqp091", "amqp10", MQTT5, MQTT311}, nil},
-	{"artemis", []string{"amqp10", MQTT5, MQTT311}, nil},
+	{"hivemq", []string{MQTT5, MQTT311}, []string{"process"}},
+	{"rabbitmq", []string{AMQP091, "amqp10", MQTT5, MQTT311}, []string{"process"}},
+	{"artemis", []string{MQTT5, MQTT311, "amqp10"}, []string{"process"}},
 	{"nats", []string{NATS, "jetstream"}, []string{"embedded", "process"}},
-	{"redis", []string{"redis", "redis-streams"}, nil},
+	{"redis", []string{Redis, RedisStreams}, []string{"process"}},
 	{"zenoh", []string{"zenoh"}, nil},
 	{"mochi", []string{MQTT5, MQTT311}, []string{"embedded"}},
 }
@@ -39,23 +35,9 @@ var automatic = []string{"mochi", "nats", "mosquitto", "nats@process"}
 var (
 	variants  = []string{"as-shipped", "tuned"}
 	runtimes  = []string{"embedded", "process", "docker", "external"}
-	protocols = []string{"mqtt", MQTT5, MQTT311, "amqp091", "amqp10", NATS, "jetstream", "redis", "redis-streams", "zenoh"}
-	spoken    = []string{MQTT5, MQTT311, NATS} // by this version
+	protocols = []string{"mqtt", MQTT5, MQTT311, AMQP091, "amqp10", NATS, "jetstream", Redis, RedisStreams, "zenoh"}
+	spoken    = []string{MQTT5, MQTT311, NATS, AMQP091, Redis, RedisStreams} // by this version
 )
-
-// scheme is what the start of a URL stands for.
-type scheme struct {
-	port      string
-	protocols []string // the first is the default
-	encrypted bool
-}
-
-var schemes = map[string]scheme{
-	"mqtt":  {"1883", []string{MQTT5, MQTT311}, false},
-	"mqtts": {"8883", []string{MQTT5, MQTT311}, true},
-	"nats":  {"4222", []string{NATS}, false},
-	"tls":   {"4222", []string{NATS}, true},
-}
 
 var errNotYet = errors.New("not supported yet by this version")
 
@@ -81,14 +63,8 @@ func Subjects() []Subject {
 	return list
 }
 
-// Encrypted reports whether the subject is reached by TLS.
-func (s *Subject) Encrypted() bool {
-	name, _, _ := strings.Cut(s.URL, "://")
-	return schemes[name].encrypted
-}
-
-// ParseSubject reads broker[:variant][/protocol][@runtime], or a URL: mqtt://host:port, mqtts, nats, tls (NATS over
-// TLS); a protocol may follow as the URL's path. Errors never repeat a URL, which may hold a password.
+// ParseSubject reads broker[:variant][/protocol][@runtime], or a URL such as mqtt://host:port, see URLSchemes; a
+// protocol may follow as the URL's path. Errors never repeat a URL, which may hold a password.
 func ParseSubject(text string) (Subject, error) {
 	if name, rest, ok := strings.Cut(text, "://"); ok {
 		return parseURL(name, rest)
@@ -193,46 +169,4 @@ func shortName(s Subject, k kind) string {
 		name += "@" + s.Runtime
 	}
 	return name
-}
-
-// parseURL reads the address of an external broker.
-func parseURL(name, rest string) (Subject, error) {
-	scheme, ok := schemes[name]
-	if !ok {
-		return Subject{}, fmt.Errorf("unknown kind of URL %q; known: mqtt, mqtts, nats, tls", name)
-	}
-	if strings.Contains(rest, "@") {
-		return Subject{}, errors.New("credentials belong in the environment or a file: use auth")
-	}
-	u, err := url.Parse(name + "://" + rest)
-	if err != nil || !isHost(u.Hostname()) || strings.ContainsAny(rest, "?#") {
-		return Subject{}, fmt.Errorf("no usable URL: write %s://host:%s", name, scheme.port)
-	}
-	port := u.Port()
-	if port == "" {
-		port = scheme.port
-	}
-	if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 {
-		return Subject{}, fmt.Errorf("%q is no port: 1 to 65535", port)
-	}
-	s := Subject{Runtime: "external", URL: name + "://" + net.JoinHostPort(u.Hostname(), port)}
-	if s.Protocol, err = chooseProtocol(strings.Trim(u.Path, "/"), name+"://", scheme.protocols); err != nil {
-		return Subject{}, err
-	}
-	s.Name = s.URL
-	if s.Protocol != scheme.protocols[0] {
-		s.Name += "/" + s.Protocol
-	}
-	return s, nil
-}
-
-// isHost reports whether a text is an IP address or looks like a host's name.
-func isHost(s string) bool {
-	if addr, err := netip.ParseAddr(s); err == nil {
-		return addr.Zone() == ""
-	}
-	strange := func(r rune) bool {
-		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' || r == '_' || r == '.')
-	}
-	return s != "" && !strings.ContainsFunc(s, strange)
 }

@@ -20,7 +20,7 @@ type Subject struct {
 	Name     string `json:"name"`              // as written, shortest form
 	Broker   string `json:"broker,omitempty"`  // absent: an external broker does not tell
 	Variant  string `json:"variant,omitempty"` // as-shipped, tuned; absent: an external broker's is not known
-	Protocol string `json:"protocol"`          // mqtt5, mqtt311, nats
+	Protocol string `json:"protocol"`          // mqtt5, mqtt311, nats, amqp091, redis, redis-streams
 	Runtime  string `json:"runtime"`           // embedded, process, external
 	URL      string `json:"url,omitempty"`     // external only; never holds credentials
 	Auth     Auth   `json:"auth,omitzero"`     // where credentials are found; never the credentials themselves
@@ -68,7 +68,7 @@ type Params struct {
 	PayloadForm  string       `json:"payload_form"`           // binary, json
 	PayloadFile  string       `json:"payload_file,omitempty"` // Tail of its content follows the stamp
 	PayloadText  string       `json:"payload_text,omitempty"` // Tail of it follows the stamp
-	QoS          uint8        `json:"qos"`                    // NATS core has none: 0
+	QoS          uint8        `json:"qos"`                    // see Trial.Guarantee
 	Retain       bool         `json:"retain,omitempty"`
 	Window       int          `json:"window,omitempty"` // unacknowledged messages per publisher; 0 = QoS 0, where it has no meaning
 	Topic        string       `json:"topic"`            // template: {run} {stream} {publisher}; levels separated by / for every protocol

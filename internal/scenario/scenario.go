@@ -113,14 +113,15 @@ type Load struct {
 	Burst Burst `yaml:"burst"`
 	// Payload is what a message carries; payload: 1KiB is short for payload: {size: 1KiB}.
 	Payload Payload `yaml:"payload" short:"size"`
-	// QoS is the MQTT quality of service 0, 1 or 2. NATS core knows 0 only.
+	// QoS is the quality of service 0, 1 or 2 as MQTT defines it. NATS core knows 0 only, AMQP 0-9-1 and Redis know 0
+	// and 1.
 	QoS int `yaml:"qos" min:"0" max:"2"`
 	// Retain asks the broker to keep the last message of every topic.
 	Retain bool `yaml:"retain"`
 	// Window is how many messages of one publisher may be unacknowledged (QoS 1 and 2).
 	Window int `yaml:"window" min:"1" max:"65535"`
 	// Topic is the template of the topics: {run} is the run's number, {stream} the stream's, {publisher} the
-	// publisher's. Levels are separated by / for every protocol; NATS subjects get dots in their place.
+	// publisher's. Levels are separated by / for every protocol; NATS and AMQP get dots in their place, Redis colons.
 	Topic string `yaml:"topic"`
 	// ClientID is the template of the client ids: {run} is the run's number, {role} pub or sub, {n} the client's number.
 	ClientID string `yaml:"client_id"`

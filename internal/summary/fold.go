@@ -90,7 +90,8 @@ func (f *folded) measured() int64 {
 	return int64(f.rec.Trial.Params.Phases.Measure)
 }
 
-func (f *folded) guaranteed() bool { return guaranteeOf(f.rec) != atMostOnce }
+// guaranteed reports whether the broker answers each message.
+func (f *folded) guaranteed() bool { return f.rec.Trial.Params.QoS > 0 }
 
 // trialOf makes the report of one trial.
 func trialOf(rec *run.Trial) Trial {
@@ -119,24 +120,12 @@ func trialOf(rec *run.Trial) Trial {
 	return t
 }
 
-// The guarantees of a publish: how often a message arrives if nothing but the network fails.
-const (
-	atMostOnce  = "at most once"
-	atLeastOnce = "at least once"
-	exactlyOnce = "exactly once"
-)
-
 // guaranteeOf is what the client recorded, or follows from protocol and quality of service.
 func guaranteeOf(rec *run.Trial) string {
-	switch {
-	case rec.Client.Guarantee != "":
+	if rec.Client.Guarantee != "" {
 		return rec.Client.Guarantee
-	case rec.Trial.Params.QoS == 1:
-		return atLeastOnce
-	case rec.Trial.Params.QoS == 2:
-		return exactlyOnce
 	}
-	return atMostOnce
+	return rec.Trial.Guarantee()
 }
 
 func subjectOf(rec *run.Trial) Subject {

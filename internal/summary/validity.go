@@ -9,6 +9,7 @@ import (
 
 	"github.com/mqlab/mqlab/internal/hist"
 	"github.com/mqlab/mqlab/internal/ledger"
+	"github.com/mqlab/mqlab/internal/plan"
 	"github.com/mqlab/mqlab/internal/run"
 )
 
@@ -203,7 +204,7 @@ func (t *Trial) checkMessages(f *folded) {
 	if c.Corrupt > 0 {
 		t.add(Warning, "corrupt", "%s messages arrived damaged", Count(c.Corrupt))
 	}
-	if c.Duplicates > 0 && t.Guarantee != atLeastOnce {
+	if c.Duplicates > 0 && !plan.MayRepeat(t.Guarantee) {
 		t.add(Warning, "duplicates", "%s messages arrived again although the guarantee is %s", Count(c.Duplicates), t.Guarantee)
 	}
 	if c.Foreign > 0 {

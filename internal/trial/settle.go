@@ -59,6 +59,7 @@ func mismatch(pubs, subs *ledger.Counts) string {
 func (j *job) describeWorker(r *worker.Result) {
 	c := &j.record.Client
 	c.Engine, c.Loops, c.Quantum, c.KernelTimestamps = r.Facts.Engine, r.Facts.Loops, r.Facts.Quantum, r.Facts.KernelTimestamps
+	c.Settings = r.Facts.Settings
 	j.record.Connections = connections(r.Connections)
 	if r.HasTCP {
 		j.record.Wire = wire(r.TCP)

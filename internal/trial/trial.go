@@ -66,7 +66,7 @@ func newRecord(t plan.Trial) *run.TrialRecord {
 		Broker: run.Broker{Name: t.Subject.Broker, Runtime: t.Subject.Runtime, Variant: t.Subject.Variant},
 		Client: run.Client{
 			Protocol: t.Subject.Protocol, Name: "mqlab", NoDelay: t.Params.NoDelay, Window: t.Params.Window,
-			CongestionControl: congestionControl(),
+			CongestionControl: congestionControl(), Guarantee: t.Guarantee(),
 		},
 	}
 }

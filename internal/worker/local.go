@@ -85,6 +85,7 @@ func NewLocal(share Share, cred Credentials, where netns.Place, sink Sink) (*Loc
 	if err := w.makeShards(p, end.secure); err != nil {
 		return nil, err
 	}
+	w.facts.Settings = makers.settings
 	w.fill(makers)
 	return w, nil
 }

@@ -11,8 +11,10 @@ import (
 	"github.com/mqlab/mqlab/internal/ledger"
 	"github.com/mqlab/mqlab/internal/plan"
 	"github.com/mqlab/mqlab/internal/proto"
+	"github.com/mqlab/mqlab/internal/proto/amqp091"
 	"github.com/mqlab/mqlab/internal/proto/mqtt"
 	"github.com/mqlab/mqlab/internal/proto/nats"
+	"github.com/mqlab/mqlab/internal/proto/resp"
 )
 
 // Credentials prove to a broker who we are. They are never written anywhere.
@@ -24,7 +26,8 @@ type Credentials struct {
 type sessions struct {
 	share     *Share
 	pub, sub  func(id string) proto.Client
-	separator string // between topic levels
+	separator string   // between topic levels
+	settings  []string // what was chosen that the scenario does not say, key=value
 }
 
 func newSessions(share *Share, cred Credentials, secure bool) (*sessions, error) {
@@ -45,6 +48,10 @@ func newSessions(share *Share, cred Credentials, secure bool) (*sessions, error)
 		}
 		s.sub = s.pub
 		return s, nil
+	case plan.AMQP091:
+		return s, s.amqp091(cred)
+	case plan.Redis, plan.RedisStreams:
+		return s, s.redis(cred)
 	}
 	return nil, fmt.Errorf("protocol %q is not known", share.Trial.Subject.Protocol)
 }
@@ -73,6 +80,68 @@ func (s *sessions) mqtt(cred Credentials) error {
 	s.pub = func(id string) proto.Client { return mqtt.NewClient(cfg, id) }
 	s.sub = func(id string) proto.Client { return mqtt.NewClient(&hearing, id) }
 	return nil
+}
+
+// Exchange and login that every AMQP 0-9-1 broker has.
+const (
+	amqpExchange = "amq.topic"
+	amqpGuest    = "guest"
+)
+
+// amqp091 publishes to the topic exchange that every broker has; RabbitMQ's MQTT uses the same. What becomes of QoS and
+// clean_start is said at plan.Trial.Guarantee.
+func (s *sessions) amqp091(cred Credentials) error {
+	s.separator = "."
+	t := &s.share.Trial
+	c := &t.Params.Connect
+	cfg := &amqp091.Config{
+		User: cred.User, Password: cred.Password, Heartbeat: c.KeepAlive,
+		Exchange: amqp091.Exchange{Name: amqpExchange}, Window: t.Params.Window,
+		Mandatory: t.Params.QoS > 0, // a message that reaches nobody is confirmed otherwise
+		Prefetch:  c.ReceiveMaximum, HoldAcks: c.HoldAcks,
+	}
+	if cred == (Credentials{}) {
+		cfg.User, cfg.Password = amqpGuest, amqpGuest
+	}
+	queue := "exclusive"
+	if !c.CleanStart {
+		queue = "durable"
+		cfg.Persistent = t.Params.QoS > 0
+		cfg.Queue.Durable = true
+		if c.SessionExpiry > 0 {
+			cfg.Queue.Arguments = amqp091.Table{{Name: "x-expires", Value: c.SessionExpiry.Milliseconds()}}
+		}
+	}
+	s.settings = []string{
+		"exchange=" + amqpExchange, "queue=" + queue, "prefetch=" + strconv.Itoa(cfg.Prefetch),
+		"persistent=" + strconv.FormatBool(cfg.Persistent), "mandatory=" + strconv.FormatBool(cfg.Mandatory),
+	}
+	s.pub = func(id string) proto.Client { return amqp091.NewClient(cfg, id) }
+	s.sub = s.pub
+	return cfg.Validate()
+}
+
+// streamEntries is about how many entries a stream keeps: without a bound a stream grows until memory is used up.
+const streamEntries = 100_000
+
+// redis serves pub/sub and streams. A password alone, or a token, is that of the default user.
+func (s *sessions) redis(cred Credentials) error {
+	s.separator = ":"
+	t := &s.share.Trial
+	cfg := &resp.Config{
+		User: cred.User, Password: cred.Password, KeepAlive: t.Params.Connect.KeepAlive, Window: t.Params.Window,
+		HoldAcks: t.Params.Connect.HoldAcks, MaxLen: streamEntries,
+	}
+	if cred.Token != "" {
+		cfg.Password = cred.Token
+	}
+	s.pub = func(id string) proto.Client { return resp.NewPubSub(cfg, id) }
+	if t.Subject.Protocol == plan.RedisStreams {
+		s.pub = func(id string) proto.Client { return resp.NewStreams(cfg, id) }
+		s.settings = []string{"maxlen=~" + strconv.Itoa(streamEntries)}
+	}
+	s.sub = s.pub
+	return cfg.Validate()
 }
 
 // publisher describes publishing connection n.
@@ -144,22 +213,19 @@ type endpoint struct {
 	secure     bool
 }
 
-// parseURL reads the URL of a broker: mqtt://, mqtts://, nats:// or tls:// (NATS over TLS).
+// parseURL reads the URL of a broker, see plan.URLSchemes.
 func parseURL(text string) (endpoint, error) {
 	u, err := url.Parse(text)
 	if err != nil {
 		return endpoint{}, fmt.Errorf("broker URL: %w", err)
 	}
-	ports := map[string]string{"mqtt": "1883", "mqtts": "8883", "nats": "4222", "tls": "4222"}
-	port, known := ports[u.Scheme]
+	scheme, known := plan.LookupScheme(u.Scheme)
 	if !known || u.Hostname() == "" {
-		return endpoint{}, fmt.Errorf("broker URL %q: want mqtt://HOST, mqtts://HOST, nats://HOST or tls://HOST", text)
+		return endpoint{}, fmt.Errorf("broker URL %q: want SCHEME://HOST with one of %s", text, strings.Join(plan.URLSchemes(), ", "))
 	}
+	port := scheme.Port
 	if u.Port() != "" {
 		port = u.Port()
 	}
-	return endpoint{
-		addr: net.JoinHostPort(u.Hostname(), port), host: u.Hostname(),
-		secure: u.Scheme == "mqtts" || u.Scheme == "tls",
-	}, nil
+	return endpoint{addr: net.JoinHostPort(u.Hostname(), port), host: u.Hostname(), secure: scheme.Encrypted}, nil
 }

@@ -83,7 +83,8 @@ type Facts struct {
 	Loops            int
 	Quantum          string
 	KernelTimestamps bool
-	Why              string // why this engine was chosen
+	Why              string   // why this engine was chosen
+	Settings         []string // of the protocol, where the scenario does not say; key=value
 }
 
 // Receipt is what one subscriber received of one stream.

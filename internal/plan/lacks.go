@@ -1,0 +1,96 @@
+package plan
+
+import (
+	"strings"
+
+	"github.com/mqlab/mqlab/internal/scenario"
+)
+
+// reporter takes what is wrong with a key.
+type reporter func(key, format string, args ...any)
+
+// lack is something that a point asks for and a protocol does not have.
+type lack struct {
+	asked bool
+	key   string
+	words string // behind "X has no "
+}
+
+func (report reporter) lacks(protocol string, list ...lack) {
+	for _, l := range list {
+		if l.asked {
+			report(l.key, "%s has no %s", protocol, l.words)
+		}
+	}
+}
+
+func (s *Subject) redis() bool { return s.Protocol == Redis || s.Protocol == RedisStreams }
+
+// checkProtocol looks for what a subject's protocol, or this broker within it, cannot do.
+func checkProtocol(p *scenario.Point, s Subject, report reporter) {
+	c, l := &p.Connect, &p.Load
+	noQoS2 := lack{l.QoS == 2, "load.qos", "QoS 2: only 0 and 1 are possible"}
+	noRetain := lack{l.Retain, "load.retain", "retained messages"}
+	noWill := lack{c.Will.Topic != "", "connect.will", "will"}
+	noMaxPacket := lack{c.MaxPacket > 0, "connect.max_packet", "maximum packet size of a client"}
+	sessionless := []lack{
+		noRetain,
+		{!c.CleanStart, "connect.clean_start", "sessions: only true is possible"},
+		{c.SessionExpiry > 0, "connect.session_expiry", "sessions"},
+		{c.ReceiveMaximum > 0, "connect.receive_maximum", "receive maximum"},
+		noMaxPacket, noWill,
+	}
+	noSharing := lack{l.Pattern == PatternShared, "load.pattern", "shared subscriptions"}
+	switch s.Protocol {
+	case NATS:
+		report.lacks("NATS core", lack{l.QoS > 0, "load.qos", "QoS: only 0 is possible"})
+		report.lacks("NATS core", sessionless...)
+		checkTopic(l.Topic, "*>", "NATS subject", report)
+	case Redis:
+		report.lacks("Redis pub/sub", noQoS2, noSharing, lack{
+			p.Subscriber.HoldAcks, "subscriber.hold_acks", "acknowledgements by subscribers",
+		})
+		report.lacks("Redis pub/sub", sessionless...)
+		checkTopic(l.Topic, "*", "channel of Redis", report)
+	case RedisStreams:
+		report.lacks("Redis", noQoS2)
+		report.lacks("Redis", sessionless...)
+		checkTopic(l.Topic, "*", "key of Redis", report)
+	case AMQP091:
+		report.lacks("AMQP 0-9-1", noQoS2, noRetain, noMaxPacket, noWill)
+		if c.SessionExpiry > 0 && c.CleanStart {
+			report("connect.session_expiry", "AMQP 0-9-1 keeps a queue only with clean_start: false")
+		}
+		checkTopic(l.Topic, "*#", "routing key", report)
+	case MQTT311:
+		checkMQTT311(p, report)
+	}
+	if s.Broker == "rabbitmq" && (s.Protocol == MQTT5 || s.Protocol == MQTT311) {
+		report.lacks("RabbitMQ's MQTT", noQoS2, noSharing)
+	}
+}
+
+// checkTopic looks for what a protocol does not allow in a topic: the characters in wild have a meaning there.
+func checkTopic(topic, wild, what string, report reporter) {
+	if strings.ContainsAny(topic, wild+" \t\r\n") || strings.Contains("/"+topic+"/", "//") {
+		marks := strings.Join(strings.Split(wild, ""), ", ")
+		report("load.topic", "%q is no %s: no %s, space or empty level", topic, what, marks)
+	}
+}
+
+func checkMQTT311(p *scenario.Point, report reporter) {
+	for _, c := range []struct {
+		asked bool
+		key   string
+		what  string
+	}{
+		{p.Load.Pattern == PatternShared, "load.pattern", "a shared subscription "},
+		{p.Connect.SessionExpiry > 0, "connect.session_expiry", ""},
+		{p.Connect.ReceiveMaximum > 0, "connect.receive_maximum", ""},
+		{p.Connect.MaxPacket > 0, "connect.max_packet", ""},
+	} {
+		if c.asked {
+			report(c.key, "%sneeds MQTT 5", c.what)
+		}
+	}
+}

@@ -1,0 +1,98 @@
+package plan
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Scheme is what the start of a URL stands for.
+type Scheme struct {
+	Name      string
+	Port      string   // unless the URL names one
+	Protocols []string // the first is the default
+	Encrypted bool     // by TLS from the first byte, or (NATS) right after the server's greeting
+}
+
+var schemes = []Scheme{
+	{"mqtt", "1883", []string{MQTT5, MQTT311}, false},
+	{"mqtts", "8883", []string{MQTT5, MQTT311}, true},
+	{"nats", "4222", []string{NATS}, false},
+	{"tls", "4222", []string{NATS}, true},
+	{"amqp", "5672", []string{AMQP091}, false},
+	{"amqps", "5671", []string{AMQP091}, true},
+	{"redis", "6379", []string{Redis, RedisStreams}, false},
+	{"rediss", "6379", []string{Redis, RedisStreams}, true},
+}
+
+// LookupScheme finds what a URL that starts with name:// stands for.
+func LookupScheme(name string) (Scheme, bool) {
+	i := slices.IndexFunc(schemes, func(s Scheme) bool { return s.Name == name })
+	if i < 0 {
+		return Scheme{}, false
+	}
+	return schemes[i], true
+}
+
+// URLSchemes are the names of all schemes.
+func URLSchemes() []string {
+	names := make([]string, len(schemes))
+	for i := range schemes {
+		names[i] = schemes[i].Name
+	}
+	return names
+}
+
+// Encrypted reports whether the subject is reached by TLS.
+func (s *Subject) Encrypted() bool {
+	name, _, _ := strings.Cut(s.URL, "://")
+	scheme, _ := LookupScheme(name)
+	return scheme.Encrypted
+}
+
+// parseURL reads the address of an external broker.
+func parseURL(name, rest string) (Subject, error) {
+	scheme, ok := LookupScheme(name)
+	if !ok {
+		return Subject{}, fmt.Errorf("unknown kind of URL %q; known: %s", name, strings.Join(URLSchemes(), ", "))
+	}
+	if strings.Contains(rest, "@") {
+		return Subject{}, errors.New("credentials belong in the environment or a file: use auth")
+	}
+	u, err := url.Parse(name + "://" + rest)
+	if err != nil || !isHost(u.Hostname()) || strings.ContainsAny(rest, "?#") {
+		return Subject{}, fmt.Errorf("no usable URL: write %s://host:%s", name, scheme.Port)
+	}
+	port := u.Port()
+	if port == "" {
+		port = scheme.Port
+	}
+	if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 {
+		return Subject{}, fmt.Errorf("%q is no port: 1 to 65535", port)
+	}
+	s := Subject{Runtime: "external", URL: name + "://" + net.JoinHostPort(u.Hostname(), port)}
+	if s.Protocol, err = chooseProtocol(strings.Trim(u.Path, "/"), name+"://", scheme.Protocols); err != nil {
+		return Subject{}, err
+	}
+	s.Name = s.URL
+	if s.Protocol != scheme.Protocols[0] {
+		s.Name += "/" + s.Protocol
+	}
+	return s, nil
+}
+
+// isHost reports whether a text is an IP address or looks like a host's name.
+func isHost(s string) bool {
+	if addr, err := netip.ParseAddr(s); err == nil {
+		return addr.Zone() == ""
+	}
+	strange := func(r rune) bool {
+		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' || r == '_' || r == '.')
+	}
+	return s != "" && !strings.ContainsFunc(s, strange)
+}
