@@ -224,14 +224,17 @@ func (c *Core) settled(cl *client, now int64) {
 	c.schedule(cl)
 }
 
-// refused notes what the broker would not do although the connection lives: nothing can be measured on it.
+// refused notes what the broker would not do although the connection lives. Unless that passes (a resource alarm), nothing can be
+// measured on it.
 func (c *Core) refused(cl *client, now int64, err error) {
 	if err == nil {
 		return
 	}
 	c.conns.note(err.Error(), 1)
 	c.event(now, "refused", cl, err.Error())
-	c.fail(err)
+	if Permanent(err) {
+		c.fail(err)
+	}
 }
 
 func (c *Core) fail(err error) {
