@@ -77,6 +77,10 @@ func (j *job) fail(err error) {
 		j.record.Checks.Interrupted = true
 		return
 	}
+	var exit *exitError
+	if errors.As(err, &exit) {
+		j.record.Checks.BrokerExited = exit.Error()
+	}
 	j.record.State, j.record.Failure = run.Failed, err.Error()
 }
 
