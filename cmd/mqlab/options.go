@@ -27,6 +27,7 @@ type planFlags struct {
 	seed     uint64
 	samples  bool
 	quick    bool
+	limits   []string
 }
 
 func (f *planFlags) register(cmd *cobra.Command) {
@@ -37,6 +38,7 @@ func (f *planFlags) register(cmd *cobra.Command) {
 	flags.IntVar(&f.repeat, "repeat", 0, "repetitions of each cell")
 	flags.Uint64Var(&f.seed, "seed", 0, "seed of everything random")
 	flags.BoolVar(&f.samples, "samples", false, "keep the times of every single message (samples.bin)")
+	flags.StringArrayVar(&f.limits, "limit", nil, limitUsage)
 	flags.BoolVar(&f.quick, "quick", false, "shorter phases and fewer repetitions: a first look, not a result")
 }
 
@@ -79,6 +81,10 @@ func (f *planFlags) load(cmd *cobra.Command, args []string) (*source, error) {
 	if f.samples {
 		s.KeepSamples()
 	}
+	for _, limit := range f.limits {
+		s.Limit(limit)
+	}
+	s.CheckLimits(checkLimit)
 	return &source{s, string(text)}, nil
 }
 

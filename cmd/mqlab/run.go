@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/mqlab/mqlab/internal/gate"
 	"github.com/mqlab/mqlab/internal/guard"
 	"github.com/mqlab/mqlab/internal/netns"
 	"github.com/mqlab/mqlab/internal/plan"
@@ -28,14 +29,16 @@ func newRun() *cobra.Command {
 	var flags planFlags
 	var out string
 	var asJSON bool
+	var gates gateFlags
 	cmd := &cobra.Command{
 		Use:   "run [SCENARIO]",
 		Short: "measure: carry out a scenario (built-in, or a file) and report",
 		Long: `Carry out a scenario and report. Without a scenario: the quick comparison of the
 embedded brokers and whatever is installed.
 
-Exit codes: 0 done, 1 failed, 2 usage or bad scenario, 4 ran but not valid,
-130 interrupted (what was measured so far is kept and reported).`,
+Exit codes: 0 done, 1 failed, 2 usage or bad scenario, 3 a limit was missed, 4 not
+valid or a limit could not be decided, 130 interrupted (what was measured so far
+is kept and reported).`,
 		Args: atMost(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			s, err := flags.load(cmd, args)
@@ -46,11 +49,20 @@ Exit codes: 0 done, 1 failed, 2 usage or bad scenario, 4 ran but not valid,
 			if err != nil {
 				return err
 			}
-			r := &runner{plan: p, source: s.text, out: out, stderr: cmd.ErrOrStderr()}
+			limits, err := planned(s.Scenario, p)
+			if err != nil {
+				return err
+			}
+			judge, err := gates.ready(limits)
+			if err != nil {
+				return err
+			}
+			r := &runner{plan: p, source: s.text, out: out, judge: judge, stderr: cmd.ErrOrStderr()}
 			return r.run(cmd.Context(), cmd.OutOrStdout(), asJSON)
 		},
 	}
 	flags.register(cmd)
+	gates.register(cmd)
 	cmd.Flags().StringVar(&out, "out", runsDir, "folder that the run's folder is made in")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return cmd
@@ -61,6 +73,7 @@ type runner struct {
 	plan   *plan.Plan
 	source string
 	out    string
+	judge  *judge
 	stderr io.Writer
 }
 
@@ -155,13 +168,18 @@ func (r *runner) finish(folder *run.Writer, stdout io.Writer, asJSON, interrupte
 		return err
 	}
 	s := summary.Of(opened)
-	if err := folder.Finish(s); err != nil {
+	g, err := r.judge.evaluate(s)
+	if err != nil {
 		return err
 	}
+	if err := folder.Finish(report.Contract(s, g)); err != nil {
+		return err
+	}
+	o := report.Options{Color: colours(stdout), Dir: folder.Dir(), Gate: g}
 	if asJSON {
-		err = report.JSON(stdout, s)
+		err = report.JSON(stdout, s, o)
 	} else {
-		err = report.Text(stdout, s, report.Options{Color: colours(stdout), Dir: folder.Dir()})
+		err = report.Text(stdout, s, o)
 	}
 	switch {
 	case err != nil:
@@ -169,7 +187,18 @@ func (r *runner) finish(folder *run.Writer, stdout io.Writer, asJSON, interrupte
 	case interrupted:
 		return exitError{code: exitInterrupted, err: fmt.Errorf("interrupted; what was measured is in %s", folder.Dir())}
 	}
-	return verdict(s)
+	return ended(s, g)
+}
+
+// ended tells by the exit code what a reader must know first: nothing was measured, a limit was missed, a cell has no result, a
+// limit could not be decided.
+func ended(s *summary.Summary, g *gate.Gate) error {
+	err, limit := verdict(s), outcome(g)
+	var code exitError
+	if errors.As(err, &code) && (code.code == exitFailed || g == nil || g.Result != gate.Missed) {
+		return err
+	}
+	return limit
 }
 
 // verdict turns a summary into an exit code: a cell without a valid repetition is no result.

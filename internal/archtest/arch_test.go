@@ -88,7 +88,8 @@ var rules = []rule{
 	{"internal/monitor", []string{"internal/clock", "internal/guard/proctree"}, "watches processes, whatever they are for"},
 	{"internal/run", []string{"internal/plan", "internal/ledger", "internal/hist", "internal/monitor", "internal/scenario", "internal/stamp", "internal/clock", "internal/guard/proctree"}, "the folder is written and read, not measured"},
 	{"internal/summary", readers("internal/stat"), "after a run everything only reads"},
-	{"internal/report", readers("internal/stat", "internal/summary", "internal/chart"), "after a run everything only reads"},
+	{"internal/gate", readers("internal/stat", "internal/summary"), "after a run everything only reads"},
+	{"internal/report", readers("internal/stat", "internal/summary", "internal/gate", "internal/chart"), "after a run everything only reads"},
 	{"internal/diagnose", readers("internal/stat", "internal/summary"), "after a run everything only reads"},
 	{"internal/advise", readers("internal/stat", "internal/summary", "internal/diagnose"), "after a run everything only reads"},
 }
@@ -178,7 +179,7 @@ func TestRulesApply(t *testing.T) {
 // pure are the packages that never look at a clock, a socket or a file descriptor: time is what they are told.
 var pure = []string{
 	"internal/proto/...", "internal/engine", "internal/stat", "internal/hist", "internal/stamp", "internal/ledger", "internal/plan",
-	"internal/scenario", "internal/summary", "internal/report", "internal/chart",
+	"internal/scenario", "internal/summary", "internal/report", "internal/chart", "internal/gate",
 }
 
 // moving are the functions of package time that look at the clock or wait for it.

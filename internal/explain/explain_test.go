@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mqlab/mqlab/internal/gate"
 	"github.com/mqlab/mqlab/internal/ledger"
 	"github.com/mqlab/mqlab/internal/run"
 	"github.com/mqlab/mqlab/internal/stat"
@@ -26,6 +27,7 @@ func printed(t *testing.T) map[string]words {
 		string(run.Finished), string(run.Failed), string(run.Cut),
 		string(stat.Different), string(stat.NotShown), "not shown", "not comparable",
 		"median", "95 %", "interval", "factor", "p", "repetition", "lost", "n/a", "–", "open loop", "closed loop",
+		string(gate.Pass), string(gate.Missed), string(gate.Undecidable), "baseline", string(gate.NotWorse) + " baseline",
 	}
 	var metrics words
 	for m := range ledger.NumMetrics {

@@ -2,9 +2,11 @@ package explain
 
 import (
 	"reflect"
+	"slices"
 	"strings"
 	"time"
 
+	"github.com/mqlab/mqlab/internal/gate"
 	"github.com/mqlab/mqlab/internal/summary"
 )
 
@@ -15,8 +17,18 @@ type field struct {
 	of   string // of a distribution: the path of that; else empty
 }
 
-// fields lists all fields that a Summary has in JSON.
-func fields() []field { return fieldsOf(reflect.TypeFor[summary.Summary](), "", nil) }
+// fields lists all fields of the JSON of report, with a gate, and those that compare has besides.
+func fields() []field {
+	list := fieldsOf(reflect.TypeFor[summary.Summary](), "", nil)
+	list = append(list, field{path: "gate"})
+	list = fieldsOf(reflect.TypeFor[gate.Gate](), "gate.", list)
+	for _, f := range fieldsOf(reflect.TypeFor[summary.Across](), "", nil) {
+		if !slices.Contains(list, f) {
+			list = append(list, f)
+		}
+	}
+	return list
+}
 
 func fieldsOf(t reflect.Type, prefix string, list []field) []field {
 	for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice {
@@ -29,7 +41,7 @@ func fieldsOf(t reflect.Type, prefix string, list []field) []field {
 		f := t.Field(i)
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 		switch {
-		case name == "-":
+		case name == "-", !f.IsExported() && !f.Anonymous:
 			continue
 		case name == "" && f.Anonymous:
 			list = fieldsOf(f.Type, prefix, list)

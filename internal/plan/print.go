@@ -47,6 +47,9 @@ func Print(w io.Writer, p *Plan, width int) error {
 	t.params(p)
 	t.line("repeat", count(int64(p.Repeat), "time"))
 	t.line("seed", strconv.FormatUint(p.Seed, 10))
+	if len(p.Limits) > 0 {
+		t.line("limits", strings.Join(p.Limits, "; "))
+	}
 	t.b.WriteByte('\n')
 	t.estimate(p.Estimate())
 	t.b.WriteByte('\n')

@@ -37,6 +37,9 @@ func Resolve(s *scenario.Scenario, o Options) (*Plan, error) {
 		Repeat:      s.Repeat,
 		Subjects:    subjects,
 	}
+	for _, l := range s.Limits {
+		p.Limits = append(p.Limits, l.Text)
+	}
 	if s.Seed != nil {
 		p.Seed = *s.Seed
 	}

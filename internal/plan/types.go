@@ -11,6 +11,7 @@ type Plan struct {
 	Seed        uint64    `json:"seed"`
 	Repeat      int       `json:"repeat"`
 	Subjects    []Subject `json:"subjects"`
+	Limits      []string  `json:"limits,omitempty"` // what the results must keep, as written
 	Trials      []Trial   `json:"trials"`
 }
 

@@ -31,6 +31,7 @@ func build(s *summary.Summary, o *Options) *document {
 	if v := d.last(); len(groups) == 1 && len(groups[0].rows) == 1 && groups[0].valid() {
 		v.blocks = slices.Insert(v.blocks, 0, block(groups[0].rows[0].inOneSentence()))
 	}
+	d.limits(o.Gate)
 	for _, g := range groups {
 		d.group(g, contested > 1)
 	}

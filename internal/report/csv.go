@@ -96,6 +96,7 @@ func csvRow(s *summary.Summary, t *summary.Trial) *csvFields {
 	r.add("expected_per_s", t.Rates.Expected)
 	r.add("sent_per_s", t.Rates.Sent)
 	r.add("delivered_per_s", t.Rates.Delivered)
+	r.add("achieved_ratio", t.Rates.Achieved)
 	l := &t.Latency
 	r.quantiles("response", l.Response)
 	r.quantiles("service", l.Service)

@@ -9,6 +9,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/mqlab/mqlab/internal/gate"
 	"github.com/mqlab/mqlab/internal/summary"
 )
 
@@ -17,6 +18,8 @@ type Options struct {
 	Color  bool   // text only: for a terminal
 	Trials bool   // text and markdown: one row for every trial, too
 	Dir    string // the run's folder, to be named in text and markdown; may be empty
+
+	Gate *gate.Gate // what came of the run's limits; nil if it has none
 }
 
 // Formats are the names that Write knows.
@@ -28,7 +31,7 @@ func Write(w io.Writer, format string, s *summary.Summary, o Options) error {
 	case "text":
 		return Text(w, s, o)
 	case "json":
-		return JSON(w, s)
+		return JSON(w, s, o)
 	case "csv":
 		return CSV(w, s)
 	case "markdown":
@@ -47,7 +50,15 @@ func Markdown(w io.Writer, s *summary.Summary, o Options) error {
 	return writeMarkdown(w, build(s, &o))
 }
 
-// JSON writes the summary: the stable contract for programs.
-func JSON(w io.Writer, s *summary.Summary) error {
-	return writeJSON(w, s)
+// JSON writes the summary, and the gate if there is one: the stable contract for programs.
+func JSON(w io.Writer, s *summary.Summary, o Options) error {
+	return writeJSON(w, Contract(s, o.Gate))
+}
+
+// Contract is what JSON writes.
+func Contract(s *summary.Summary, g *gate.Gate) any {
+	return struct {
+		*summary.Summary
+		Gate *gate.Gate `json:"gate,omitempty"`
+	}{s, g}
 }

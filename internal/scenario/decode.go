@@ -184,9 +184,27 @@ func (d decoder) list(n ast.Node, f field) {
 		if subject, ok := elem.value.Addr().Interface().(*Subject); ok {
 			subject.At = d.pos(item)
 		}
+		if limit, ok := elem.value.Addr().Interface().(*Limit); ok {
+			limit.Text, limit.At = d.limit(item, elem.key), d.pos(item)
+			continue
+		}
 		d.value(item, elem)
 	}
 	f.value.Set(list)
+}
+
+// limit is the text of a limit. That of one subject, "nats: p99 < 5ms", is a map to YAML where it is written without quotes.
+func (d decoder) limit(n ast.Node, key string) string {
+	if entries, ok := d.entries(n, key); ok && len(entries) == 1 {
+		if bound, ok := text(entries[0].value); ok {
+			return entries[0].name + ": " + bound
+		}
+	}
+	line, ok := text(n)
+	if !ok && !d.refused(n, key) {
+		d.s.problems.Add(d.pos(n), key, "is one line of text, such as \"p99 < 5ms\" or \"nats: lost = 0\"")
+	}
+	return line
 }
 
 type entry struct {

@@ -87,6 +87,23 @@ func (s *Scenario) SeedWith(seed uint64) {
 // KeepSamples keeps the times of every message, as the flag --samples does.
 func (s *Scenario) KeepSamples() { s.set("--samples", "samples", "true") }
 
+// Limit adds a limit, as the flag --limit does.
+func (s *Scenario) Limit(text string) {
+	s.Limits = append(s.Limits, Limit{Text: text, At: Pos{Source: "--limit " + text}})
+}
+
+// CheckLimits adds what check finds wrong with a limit. Those that were already reported, which have no text, are left out.
+func (s *Scenario) CheckLimits(check func(text string) error) {
+	for i, l := range s.Limits {
+		if l.Text == "" && s.problems.Err() != nil {
+			continue
+		}
+		if err := check(l.Text); err != nil {
+			s.problems.Add(l.At, indexed("limits", i), "%v", err)
+		}
+	}
+}
+
 // Quick bounds what takes time, as the flag --quick does: settle 100 ms, warm-up 300 ms, measure 2 s, drain 1 s, three
 // repetitions. The measure phase stays long enough for two bursts and for 1 s after the last fault. Swept values stay as
 // they are. Overrides made later win.

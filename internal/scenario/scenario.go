@@ -30,9 +30,18 @@ type Scenario struct {
 	// same as above.
 	Matrix Matrix `yaml:"matrix"`
 
+	// Limits are what the results must keep, one text each: p99 < 5ms, mosquitto: lost = 0, p99 not worse than baseline.
+	Limits []Limit `yaml:"limits"`
+
 	source   string
 	at       map[string]Pos // where the value of a key was written, by dotted key
 	problems Errors
+}
+
+// Limit is what a result must keep, as written.
+type Limit struct {
+	Text string
+	At   Pos
 }
 
 // Settings are the keys that describe one trial.

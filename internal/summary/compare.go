@@ -164,29 +164,34 @@ func (f *field) standings(m *Metric) (c Comparison, samples [][]float64) {
 		c.Better = "higher"
 	}
 	for _, name := range f.subjects {
-		s := Standing{Subject: name}
-		var values []float64
-		for _, t := range f.trials[name] {
-			v, why := m.value(t)
-			s.Lost = s.Lost || why == whyLost
-			if v == nil {
-				s.Excluded = append(s.Excluded, Excluded{t.ID, why})
-			} else {
-				values = append(values, *v)
-			}
-		}
-		s.Repetitions = len(values)
-		switch {
-		case s.Lost:
-			s.Unranked, values = whyLost, nil
-		case len(values) == 0:
-			s.Unranked = s.whyNone()
-		default:
-			s.Median = new(stat.Median(values))
-		}
+		s, values := standing(name, f.trials[name], m)
 		c.Subjects, samples = append(c.Subjects, s), append(samples, values)
 	}
 	return c, samples
+}
+
+// standing is the median of trials of one subject, and the values it is of.
+func standing(name string, trials []*Trial, m *Metric) (s Standing, values []float64) {
+	s.Subject = name
+	for _, t := range trials {
+		v, why := m.value(t)
+		s.Lost = s.Lost || why == whyLost
+		if v == nil {
+			s.Excluded = append(s.Excluded, Excluded{t.ID, why})
+		} else {
+			values = append(values, *v)
+		}
+	}
+	s.Repetitions = len(values)
+	switch {
+	case s.Lost:
+		s.Unranked, values = whyLost, nil
+	case len(values) == 0:
+		s.Unranked = s.whyNone()
+	default:
+		s.Median = new(stat.Median(values))
+	}
+	return s, values
 }
 
 // value returns the metric of a trial, or why it has none.

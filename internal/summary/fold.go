@@ -82,6 +82,15 @@ func fold(rec *run.Trial) *folded {
 	return f
 }
 
+// due are the counts that percentiles are over.
+func (f *folded) due() ledger.Counts {
+	c := f.counts
+	if !f.final { // an acknowledgement that is not known to have come is as late as one that never did
+		c.Unconfirmed = c.Sent - min(c.Sent, c.Acked+c.Refused)
+	}
+	return c
+}
+
 // measured is the length of the measure window: as it was, or as planned where the trial did not get to tell.
 func (f *folded) measured() int64 {
 	if f.rec.Checks.Measured > 0 {
@@ -104,10 +113,7 @@ func trialOf(rec *run.Trial) Trial {
 	if rec.Checks.Measured > 0 {
 		t.Measured = new(rec.Checks.Measured)
 	}
-	due := f.counts
-	if !f.final { // an acknowledgement that is not known to have come is as late as one that never did
-		due.Unconfirmed = due.Sent - min(due.Sent, due.Acked+due.Refused)
-	}
+	due := f.due()
 	t.Latency = latencyOf(&f.hists, &due, f.guaranteed())
 	t.Generator = f.generatorOf()
 	t.Broker, t.Host = f.resourcesOf()
@@ -167,6 +173,9 @@ func (f *folded) ratesOf() (r Rates) {
 	if f.span > 0 {
 		r.Sent, r.Delivered = perSecond(f.in.Sent, f.span), perSecond(f.in.Delivered, f.span)
 	}
+	if r.Delivered != nil && r.Expected != nil && *r.Expected > 0 {
+		r.Achieved = new(*r.Delivered / *r.Expected)
+	}
 	return r
 }
 
@@ -201,4 +210,19 @@ func (f *folded) generatorOf() Generator {
 		g.CPUPerMessage = new(work * 1e9 / float64(n))
 	}
 	return g
+}
+
+// Only is the summary of a single trial of s: its figures and nothing to compare them with. It is nil if there is no such trial.
+func (s *Summary) Only(trial int) *Summary {
+	i := slices.IndexFunc(s.Trials, func(t Trial) bool { return t.ID == trial })
+	if i < 0 {
+		return nil
+	}
+	one := *s
+	one.Trials = []Trial{s.Trials[i]}
+	one.Run.TrialsPlanned = 1
+	one.Run.Complete = one.Trials[0].State == run.Finished
+	one.Cells = cellsOf(one.Trials)
+	one.Comparisons = comparisonsOf(fieldsOf(one.Trials), s.Run.Seed)
+	return &one
 }

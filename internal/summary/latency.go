@@ -5,6 +5,7 @@ import (
 
 	"github.com/mqlab/mqlab/internal/hist"
 	"github.com/mqlab/mqlab/internal/ledger"
+	"github.com/mqlab/mqlab/internal/run"
 )
 
 // Latency are the parts of a message's way; see ledger.Metric.
@@ -110,16 +111,42 @@ func covering(h *hist.Hist, delivered uint64) *Quantiles {
 	return q
 }
 
+// due is how many values a distribution of a trial should have: of what was recorded, where not every message has one.
+func due(m ledger.Metric, h *hist.Hist, c *ledger.Counts) uint64 {
+	switch {
+	case m == ledger.Response:
+		return c.Expected
+	case m == ledger.Service:
+		return c.Expected - min(c.Expected, c.UndeliveredUnsent)
+	case m == ledger.Ack:
+		return c.Acked + c.Unconfirmed + c.Refused
+	case h == nil:
+		return 0
+	}
+	return uint64(h.Count())
+}
+
+// Distribution returns the times of a trial by one metric, and how many there should be: the rest was lost. The histogram is nil
+// if none was recorded.
+func Distribution(rec *run.Trial, m ledger.Metric) (h *hist.Hist, expected uint64) {
+	f := fold(rec)
+	c := f.due()
+	if m == ledger.Ack && !f.guaranteed() {
+		return nil, 0
+	}
+	return f.hists[m], due(m, f.hists[m], &c)
+}
+
 func latencyOf(hists *[ledger.NumMetrics]*hist.Hist, c *ledger.Counts, guaranteed bool) Latency {
 	l := Latency{
-		Response: quantilesOf(hists[ledger.Response], c.Expected),
-		Service:  quantilesOf(hists[ledger.Service], c.Expected-min(c.Expected, c.UndeliveredUnsent)),
+		Response: quantilesOf(hists[ledger.Response], due(ledger.Response, nil, c)),
+		Service:  quantilesOf(hists[ledger.Service], due(ledger.Service, nil, c)),
 		Kernel:   covering(hists[ledger.Kernel], c.Delivered),
 		Client:   covering(hists[ledger.Client], c.Delivered),
 		Blocked:  recorded(hists[ledger.Blocked]),
 	}
 	if guaranteed {
-		l.Ack = quantilesOf(hists[ledger.Ack], c.Acked+c.Unconfirmed+c.Refused)
+		l.Ack = quantilesOf(hists[ledger.Ack], due(ledger.Ack, nil, c))
 	}
 	return l
 }

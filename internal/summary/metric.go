@@ -1,5 +1,7 @@
 package summary
 
+import "math"
+
 // Metric is a figure of a trial by which subjects are compared.
 type Metric struct {
 	Name   string
@@ -21,6 +23,7 @@ const (
 	PerSecond   Unit = "per_s"
 	Part        Unit = "ratio"
 	Size        Unit = "bytes"
+	Messages    Unit = "messages"
 )
 
 // Format writes a figure of this unit.
@@ -34,6 +37,10 @@ func (u Unit) Format(v float64) string {
 		return Ratio(v)
 	case Size:
 		return Bytes(uint64(v + 0.5))
+	case Messages:
+		if v == math.Trunc(v) {
+			return Count(uint64(v))
+		}
 	}
 	return Number(v)
 }
@@ -78,6 +85,8 @@ func percentile(name, words string, p int, of func(*Trial) *Quantiles) Metric {
 		return toFloat(*Percentiles[p].Of(q))
 	}}
 }
+
+func achieved(t *Trial) *float64 { return t.Rates.Achieved }
 
 func lostRatio(c *Counts) *float64 {
 	lost, expected := c.Lost, c.Expected

@@ -116,6 +116,7 @@ type Rates struct {
 	Sent      *float64 `json:"sent_per_s,omitempty"`
 	Delivered *float64 `json:"delivered_per_s,omitempty"`
 	Expected  *float64 `json:"expected_per_s,omitempty"` // deliveries that the offered messages should cause
+	Achieved  *float64 `json:"achieved_ratio,omitempty"` // delivered of expected; above 1 where messages of the warm-up arrived
 }
 
 // Generator is the load generator's own account over the measure window.
