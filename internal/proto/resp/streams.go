@@ -25,6 +25,8 @@ import (
 // While a read waits, the server handles nothing else of this connection: messages, subscriptions and barriers wait for
 // up to Config.Block. Publish and subscribe on connections of their own. Subscriptions of several groups take turns.
 //
+// Groups stay in the server when their members have gone, with all that these did not acknowledge.
+//
 // A subscription of QoS 1 acknowledges what it reports, one of QoS 0 has the server forget it at once (NOACK).
 type Streams struct {
 	conn
