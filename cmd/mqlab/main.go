@@ -37,6 +37,8 @@ func mqlab() int {
 		switch os.Args[1] {
 		case guard.Verb:
 			return guard.Main(os.Stdin)
+		case broker.LimitedVerb:
+			return broker.Limited(os.Args[2:])
 		case broker.Verb:
 			return broker.Main(os.Args[2:], os.Stdin, os.Stdout)
 		}

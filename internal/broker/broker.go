@@ -22,6 +22,7 @@ import (
 const (
 	Embedded = "embedded"
 	Process  = "process"
+	Docker   = "docker"
 	External = "external"
 )
 
@@ -63,7 +64,9 @@ type Options struct {
 	// MaxMessageBytes is the largest payload that the broker must take. Where that is more than its configuration
 	// allows, the limit is raised and the raise is reported in Config. 0 = do not care.
 	MaxMessageBytes int
-	Binary          string // path of the broker's program; empty = look for it
+	// Profile is the machine that the broker is held to. An external broker is not.
+	Profile plan.Profile
+	Binary  string // path of the broker's program; empty = look for it
 }
 
 // kind is one broker in one runtime.

@@ -27,6 +27,8 @@ func TestMain(m *testing.M) {
 			syscall.Exit(guard.Main(os.Stdin))
 		case "lab":
 			os.Exit(lab())
+		case LimitedVerb:
+			os.Exit(Limited(os.Args[2:]))
 		case Verb:
 			// Not os.Exit: under the race detector it lingers for a second.
 			syscall.Exit(Main(os.Args[2:], os.Stdin, os.Stdout))

@@ -4,9 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"os"
-	"os/exec"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -14,7 +11,6 @@ import (
 	"time"
 
 	"github.com/mqlab/mqlab/internal/guard"
-	"github.com/mqlab/mqlab/internal/guard/proctree"
 )
 
 const (
@@ -37,11 +33,11 @@ type Instance struct {
 	program *program
 	guard   *guard.Guard
 	stderr  *tail
-	cmd     *exec.Cmd // nil = external
-	stdin   io.Closer // of an embedded broker, which ends when it is closed
+	vessel  vessel // nil = external
+	cell    *cell  // nil = not limited by us
 
-	done   chan struct{} // closed when the process has ended
-	state  *os.ProcessState
+	done   chan struct{} // closed when it has ended
+	end    exit          // how; valid when done is closed
 	exited chan error
 
 	stopping atomic.Bool // its end is wanted
@@ -51,10 +47,17 @@ type Instance struct {
 	result  error // of the first Stop
 }
 
-// wait reaps the process and reports its end.
-func (i *Instance) wait() {
-	_ = i.cmd.Wait()
-	i.state = i.cmd.ProcessState
+// vessel is what a broker runs in: a process with its descendants, or a container.
+type vessel interface {
+	pause() error
+	resume() error
+	terminate() error // ask it to end
+	clear() error     // kill what is left of it, and leave no trace
+}
+
+// ended notes how the broker ended, and tells if nobody asked for it.
+func (i *Instance) ended(end exit) {
+	i.end = end
 	close(i.done)
 	if !i.stopping.Load() {
 		i.exited <- i.crashed()
@@ -63,11 +66,22 @@ func (i *Instance) wait() {
 }
 
 func (i *Instance) crashed() error {
-	text := fmt.Sprintf("%s %s during the trial", i.name, ending(i.state))
+	if i.end.memory {
+		return i.outOfMemory("during the trial")
+	}
+	text := fmt.Sprintf("%s %s during the trial", i.name, i.end)
 	if last := i.stderr.lastLine(); last != "" {
 		text += "; it last said: " + last
 	}
 	return errors.New(text)
+}
+
+func (i *Instance) outOfMemory(when string) error {
+	limit := i.Limits["memory_bytes"]
+	if limit == 0 && i.cell != nil { // it ended before limits were read back
+		limit = i.cell.asked.MemoryBytes
+	}
+	return &MemoryError{Broker: i.name, Limit: limit, When: when}
 }
 
 // Exited brings one error that says how the broker ended, if it ended by itself, and is closed when it has ended. The
@@ -83,21 +97,21 @@ func (i *Instance) StderrTail() string {
 }
 
 // Pause stops the broker in its tracks (SIGSTOP to all its processes) until Resume. Its connections stay open.
-func (i *Instance) Pause() error { return i.signal("paused", proctree.Pause) }
+func (i *Instance) Pause() error { return i.signal("paused", vessel.pause) }
 
 // Resume lets a paused broker run again.
-func (i *Instance) Resume() error { return i.signal("resumed", proctree.Resume) }
+func (i *Instance) Resume() error { return i.signal("resumed", vessel.resume) }
 
-func (i *Instance) signal(what string, send func(root int) error) error {
-	if i.cmd == nil {
+func (i *Instance) signal(what string, send func(vessel) error) error {
+	if i.vessel == nil {
 		return fmt.Errorf("%s is not ours to be %s", i.name, what)
 	}
 	select {
 	case <-i.done:
-		return fmt.Errorf("%s cannot be %s: it %s", i.name, what, ending(i.state))
+		return fmt.Errorf("%s cannot be %s: it %s", i.name, what, i.end)
 	default:
 	}
-	if err := send(i.PIDs[0]); err != nil {
+	if err := send(i.vessel); err != nil {
 		return fmt.Errorf("%s cannot be %s: %w", i.name, what, err)
 	}
 	return nil
@@ -107,7 +121,7 @@ func (i *Instance) signal(what string, send func(root int) error) error {
 // processes. It returns an error if the broker had to be killed, did not end in order, or had ended before. Stopping
 // again returns the same.
 func (i *Instance) Stop(ctx context.Context) error {
-	if i.cmd == nil {
+	if i.vessel == nil {
 		return nil
 	}
 	i.mu.Lock()
@@ -126,12 +140,8 @@ func (i *Instance) stop(ctx context.Context) error {
 	default:
 	}
 	i.stopping.Store(true)
-	root := i.PIDs[0]
-	_ = proctree.Resume(root) // a paused process does not hear SIGTERM
-	_ = proctree.Terminate(root)
-	if i.stdin != nil {
-		_ = i.stdin.Close()
-	}
+	_ = i.vessel.resume() // a paused process does not hear SIGTERM
+	_ = i.vessel.terminate()
 	late := time.NewTimer(graceful)
 	defer late.Stop()
 	select {
@@ -146,44 +156,29 @@ func (i *Instance) stop(ctx context.Context) error {
 
 // orderly says what is wrong with the way in which the broker ended when asked to.
 func (i *Instance) orderly() error {
-	if sig, ok := signalOf(i.state); ok && sig == syscall.SIGTERM {
+	if i.end.signal == syscall.SIGTERM || i.end.signal == 0 && (i.end.code == 0 || slices.Contains(i.program.exits, i.end.code)) {
 		return nil
 	}
-	if code := i.state.ExitCode(); code == 0 || slices.Contains(i.program.exits, code) {
-		return nil
-	}
-	text := fmt.Sprintf("%s %s when asked to end", i.name, ending(i.state))
+	text := fmt.Sprintf("%s %s when asked to end", i.name, i.end)
 	if last := i.stderr.lastLine(); last != "" {
 		text += ": " + last
 	}
 	return errors.New(text)
 }
 
-// clear kills what is left of the process tree and removes the folder.
+// clear kills what is left of the broker and removes its cell and folder.
 func (i *Instance) clear() error {
-	err := i.guard.End(i.PIDs[0])
+	err := i.vessel.clear()
 	select {
 	case <-i.done:
 	case <-time.After(reapLimit):
 		err = errors.Join(err, fmt.Errorf("%s could not be ended", i.name))
 	}
-	return errors.Join(err, i.guard.RemoveDir(i.dir))
+	return errors.Join(err, i.cell.remove(i), i.guard.RemoveDir(i.dir))
 }
 
 // kill ends a broker that did not become ready.
 func (i *Instance) kill() {
 	i.stopping.Store(true)
 	_ = i.clear()
-}
-
-// signalOf returns the signal that ended a process, if one did.
-func signalOf(s *os.ProcessState) (syscall.Signal, bool) {
-	if s == nil {
-		return 0, false
-	}
-	w, ok := s.Sys().(syscall.WaitStatus)
-	if !ok || !w.Signaled() {
-		return 0, false
-	}
-	return w.Signal(), true
 }

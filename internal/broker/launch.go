@@ -10,8 +10,10 @@ import (
 	"path/filepath"
 	"regexp"
 	"strconv"
+	"strings"
 	"time"
 
+	"github.com/mqlab/mqlab/internal/cgroup"
 	"github.com/mqlab/mqlab/internal/netns"
 	"github.com/mqlab/mqlab/internal/plan"
 )
@@ -29,6 +31,7 @@ type site struct {
 	path       string // of its program
 	variant    string
 	maxMessage int
+	profile    plan.Profile
 }
 
 // port finds a TCP port that is free on the loopback interface now. Somebody may take it before the broker does.
@@ -92,20 +95,23 @@ func launchOnce(ctx context.Context, k kind, f Finding, s plan.Subject, o Option
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", s.Broker, err)
 	}
-	w := &site{ctx: ctx, place: o.Place, dir: dir, path: f.Path, variant: s.Variant, maxMessage: o.MaxMessageBytes}
+	w := &site{
+		ctx: ctx, place: o.Place, dir: dir, path: f.Path, variant: s.Variant, maxMessage: o.MaxMessageBytes, profile: o.Profile,
+	}
 	p, err := k.prepare(w)
 	if err != nil {
 		_ = o.Guard.RemoveDir(dir)
 		return nil, fmt.Errorf("%s: %w", s.Broker, err)
 	}
-	i := &Instance{
-		Version: f.Version, Config: p.config, Limits: make(map[string]int64),
-		name: s.Broker, dir: dir, guard: o.Guard, program: p,
-		stderr: &tail{also: o.Stderr}, done: make(chan struct{}), exited: make(chan error, 1),
+	i := newInstance(s.Broker, dir, p, o)
+	i.Version = f.Version
+	if err := i.confine(o.Profile, strings.TrimPrefix(filepath.Base(dir), cgroup.Prefix)); err != nil {
+		_ = o.Guard.RemoveDir(dir)
+		return nil, fmt.Errorf("%s: machine %s: %w", s.Broker, o.Profile.Name, err)
 	}
 	first, err := i.run(w)
 	if err != nil {
-		_ = o.Guard.RemoveDir(dir)
+		_ = errors.Join(i.cell.remove(i), o.Guard.RemoveDir(dir))
 		return nil, fmt.Errorf("%s cannot be run: %w", s.Broker, err)
 	}
 	if err := i.await(ctx, o.Place, first); err != nil {
@@ -115,17 +121,30 @@ func launchOnce(ctx context.Context, k kind, f Finding, s plan.Subject, o Option
 	return i, nil
 }
 
+// newInstance is a broker that does not run yet.
+func newInstance(name, dir string, p *program, o Options) *Instance {
+	return &Instance{
+		Config: p.config, Limits: make(map[string]int64), name: name, dir: dir, guard: o.Guard, program: p,
+		stderr: &tail{also: o.Stderr}, done: make(chan struct{}), exited: make(chan error, 1),
+	}
+}
+
 // run starts the process. The channel brings the first line of an embedded broker.
 func (i *Instance) run(w *site) (first <-chan string, err error) {
-	cmd := w.place.Command(context.Background(), w.path, i.program.args...)
+	path, args, err := i.cell.command(w.path, i.program.args)
+	if err != nil {
+		return nil, err
+	}
+	cmd := w.place.Command(context.Background(), path, args...)
 	cmd.Dir = w.dir
 	cmd.Env = append(environment(w.dir), i.program.env...)
 	cmd.Stderr = i.stderr
 	cmd.WaitDelay = time.Second // a grandchild that holds stderr open must not hold us
+	p := &process{cmd: cmd, guard: i.guard}
 	if i.program.address == "" {
 		line := newFirstLine()
 		cmd.Stdout, first = line, line.line
-		if i.stdin, err = cmd.StdinPipe(); err != nil {
+		if p.stdin, err = cmd.StdinPipe(); err != nil {
 			return nil, err
 		}
 	} else {
@@ -134,10 +153,10 @@ func (i *Instance) run(w *site) (first <-chan string, err error) {
 	if err := i.guard.Spawn(cmd); err != nil {
 		return nil, err
 	}
-	i.cmd, i.PIDs = cmd, []int{cmd.Process.Pid}
-	go i.wait()
+	i.vessel, i.PIDs = p, []int{p.pid()}
+	go p.wait(i)
 	if i.program.started != nil {
-		if err := i.program.started(cmd.Process.Pid); err != nil {
+		if err := i.program.started(p.pid()); err != nil {
 			i.kill()
 			return nil, err
 		}
@@ -185,7 +204,7 @@ func (i *Instance) await(ctx context.Context, place netns.Place, first <-chan st
 	if n, ok := openFiles(i.PIDs[0]); ok {
 		i.Limits["open_files"] = n
 	}
-	return nil
+	return i.cell.readBack(i)
 }
 
 // learn takes over what the broker says of itself.
@@ -237,7 +256,10 @@ func (i *Instance) answers(ctx, limited context.Context, place netns.Place, addr
 
 // endedEarly says how the broker ended before it was ready.
 func (i *Instance) endedEarly() error {
-	text := fmt.Sprintf("%s %s before it was ready", i.name, ending(i.state))
+	if i.end.memory {
+		return i.outOfMemory("before it was ready")
+	}
+	text := fmt.Sprintf("%s %s before it was ready", i.name, i.end)
 	if last := i.stderr.lastLine(); last != "" {
 		text += ": " + last
 	}
@@ -257,16 +279,4 @@ func (i *Instance) notReady(ctx context.Context, err error) error {
 		text += "; it last said: " + last
 	}
 	return errors.New(text)
-}
-
-// ending puts the end of a process into words.
-func ending(s *os.ProcessState) string {
-	switch sig, ok := signalOf(s); {
-	case s == nil:
-		return "ended"
-	case ok:
-		return fmt.Sprintf("was ended by signal %d (%v)", int(sig), sig)
-	default:
-		return fmt.Sprintf("exited with %d", s.ExitCode())
-	}
 }

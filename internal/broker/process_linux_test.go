@@ -227,7 +227,7 @@ func TestOnlyOwnLoopbackListenersPass(t *testing.T) {
 
 func TestEmbeddedBrokerEndsWithItsStdin(t *testing.T) {
 	i := start(t, subject("nats", Embedded, AsShipped), options(t))
-	if err := i.stdin.Close(); err != nil {
+	if err := i.vessel.(*process).stdin.Close(); err != nil {
 		t.Fatal(err)
 	}
 	if err := <-i.Exited(); err == nil || !strings.Contains(err.Error(), "nats exited with 0 during the trial") {

@@ -2,7 +2,8 @@
 //
 // Start runs this program a second time (hidden verb "guard") as a small process in a session of its own that does
 // nothing but read a pipe. However the lab ends, kill -9 included, the kernel closes the pipe, and the guard ends every
-// process that was started through Spawn or named by Track and removes every folder made by MkdirTemp.
+// process that was started through Spawn or named by Track, and removes every control group named by TrackGroup, with what
+// is in it, and every folder made by MkdirTemp.
 //
 // What belongs to us is found by three marks, because each alone has holes: the process group and session of a tracked
 // process; descent from it; and a marker variable in the environment, which grandchildren carry on even after they
@@ -24,6 +25,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/mqlab/mqlab/internal/cgroup"
 	"github.com/mqlab/mqlab/internal/guard/proctree"
 )
 
@@ -154,7 +156,19 @@ func (g *Guard) RemoveDir(path string) error {
 	return nil
 }
 
-// Close ends whatever is left of ours, removes the tracked folders and returns when that is done. The error names what
+// TrackGroup names the directory of a control group to be removed with us, together with the processes in it.
+func (g *Guard) TrackGroup(dir string) { g.tell(message{Group: dir}) }
+
+// RemoveGroup kills what is left in a tracked control group and removes it now.
+func (g *Guard) RemoveGroup(dir string) error {
+	if err := cgroup.Remove(dir); err != nil {
+		return err
+	}
+	g.tell(message{Ungroup: dir})
+	return nil
+}
+
+// Close ends whatever is left of ours, removes the tracked control groups and folders, and returns when that is done. The error names what
 // could not be ended or removed. Closing again does nothing.
 func (g *Guard) Close() error {
 	g.tell(message{Closing: true})

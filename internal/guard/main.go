@@ -11,6 +11,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/mqlab/mqlab/internal/cgroup"
 )
 
 const (
@@ -31,6 +33,8 @@ type message struct {
 	Untrack int    `json:"untrack,omitempty"`
 	Dir     string `json:"dir,omitempty"`
 	Undir   string `json:"undir,omitempty"`
+	Group   string `json:"group,omitempty"` // directory of a control group
+	Ungroup string `json:"ungroup,omitempty"`
 	Closing bool   `json:"closing,omitempty"` // an orderly end follows: nothing can still be starting
 }
 
@@ -39,11 +43,12 @@ type registry struct {
 	ID      string
 	Roots   map[int]uint64 // start times; a process id alone may have been given to somebody else since
 	Dirs    map[string]bool
+	Groups  map[string]bool
 	Closing bool
 }
 
 func newRegistry() registry {
-	return registry{Roots: make(map[int]uint64), Dirs: make(map[string]bool)}
+	return registry{Roots: make(map[int]uint64), Dirs: make(map[string]bool), Groups: make(map[string]bool)}
 }
 
 func (r *registry) apply(m message) {
@@ -56,17 +61,24 @@ func (r *registry) apply(m message) {
 	if m.Dir != "" {
 		r.Dirs[m.Dir] = true
 	}
+	if m.Group != "" {
+		r.Groups[m.Group] = true
+	}
 	delete(r.Roots, m.Untrack)
 	delete(r.Dirs, m.Undir)
+	delete(r.Groups, m.Ungroup)
 	r.Closing = r.Closing || m.Closing
 }
 
-// finish ends all processes of ours, then removes the folders.
+// finish ends all processes of ours, then removes the control groups and folders.
 func (r *registry) finish(quiet time.Duration) error {
 	if r.ID == "" {
 		return nil // the lab ended before it could have started anything
 	}
 	err := sweep(Marker+"="+r.ID, r.Roots, quiet)
+	for dir := range r.Groups {
+		err = errors.Join(err, cgroup.Remove(dir))
+	}
 	for dir := range r.Dirs {
 		err = errors.Join(err, removeDir(dir))
 	}

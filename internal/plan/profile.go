@@ -1,0 +1,14 @@
+package plan
+
+// Profile is the machine that a broker is to run on: what it may use of this host at most. The zero value is the whole
+// host.
+type Profile struct {
+	Name        string  `json:"name,omitempty"` // as written, shortest form
+	CPUs        float64 `json:"cpus,omitempty"`
+	MemoryBytes int64   `json:"memory_bytes,omitempty"` // main memory; no swap
+	OpenFiles   int     `json:"open_files,omitempty"`   // of each process
+	Off         bool    `json:"off,omitempty"`          // not enforced, as the user allowed: the broker had the whole host
+}
+
+// Limited reports whether the profile asks for less than the whole host.
+func (p Profile) Limited() bool { return p != Profile{} && p.Name != "" }
