@@ -246,6 +246,9 @@ func (c *Core) fail(err error) {
 // ErrClosed is the end of a connection that the broker closed without a word.
 var ErrClosed = errors.New("the broker closed the connection")
 
+// explainer is a session that knows why its broker closes connections without a word.
+type explainer interface{ Explain(err error) error }
+
 // drop ends the connection and dials again where that makes sense.
 func (c *Core) drop(cl *client, now int64, err error) {
 	if c.stopping {
@@ -254,6 +257,9 @@ func (c *Core) drop(cl *client, now int64, err error) {
 	}
 	if err == nil {
 		err = ErrClosed
+	}
+	if s, ok := cl.session.(explainer); ok {
+		err = s.Explain(err)
 	}
 	switch cl.state {
 	case ready:
