@@ -14,10 +14,12 @@ import (
 
 	"github.com/mqlab/mqlab/internal/gate"
 	"github.com/mqlab/mqlab/internal/guard"
+	"github.com/mqlab/mqlab/internal/ledger"
 	"github.com/mqlab/mqlab/internal/netns"
 	"github.com/mqlab/mqlab/internal/plan"
 	"github.com/mqlab/mqlab/internal/report"
 	"github.com/mqlab/mqlab/internal/run"
+	"github.com/mqlab/mqlab/internal/scrape"
 	"github.com/mqlab/mqlab/internal/summary"
 	"github.com/mqlab/mqlab/internal/trial"
 )
@@ -30,15 +32,16 @@ func newRun() *cobra.Command {
 	var out string
 	var asJSON bool
 	var gates gateFlags
+	var metrics string
 	cmd := &cobra.Command{
 		Use:   "run [SCENARIO]",
 		Short: "measure: carry out a scenario (built-in, or a file) and report",
 		Long: `Carry out a scenario and report. Without a scenario: the quick comparison of the
 embedded brokers and whatever is installed.
 
-Exit codes: 0 done, 1 failed, 2 usage or bad scenario, 3 a limit was missed, 4 not
-valid or a limit could not be decided, 130 interrupted (what was measured so far
-is kept and reported).`,
+Exit codes: 0 done, 1 failed, 2 usage or bad scenario, 3 a limit was missed,
+4 not valid or a limit could not be decided, 130 interrupted (what was measured
+so far is kept and reported).`,
 		Args: atMost(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			s, err := flags.load(cmd, args)
@@ -57,12 +60,13 @@ is kept and reported).`,
 			if err != nil {
 				return err
 			}
-			r := &runner{plan: p, source: s.text, out: out, judge: judge, stderr: cmd.ErrOrStderr()}
+			r := &runner{plan: p, source: s.text, out: out, judge: judge, address: metrics, stderr: cmd.ErrOrStderr()}
 			return r.run(cmd.Context(), cmd.OutOrStdout(), asJSON)
 		},
 	}
 	flags.register(cmd)
 	gates.register(cmd)
+	cmd.Flags().StringVar(&metrics, "metrics", "", "show the run to Prometheus at `:PORT` while it goes on (of this host only, unless HOST:PORT)")
 	cmd.Flags().StringVar(&out, "out", runsDir, "folder that the run's folder is made in")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return cmd
@@ -75,6 +79,9 @@ type runner struct {
 	out    string
 	judge  *judge
 	stderr io.Writer
+
+	address string          // of the metrics; "" = none
+	metrics *scrape.Metrics // nil = none
 }
 
 func (r *runner) run(ctx context.Context, stdout io.Writer, asJSON bool) (err error) {
@@ -86,10 +93,19 @@ func (r *runner) run(ctx context.Context, stdout io.Writer, asJSON bool) (err er
 		return err
 	}
 	defer func() { err = errors.Join(err, g.Close()) }()
-	folder, err := run.Create(r.out, run.Manifest{
+	m := run.Manifest{
 		ID: run.NewID(), Scenario: r.plan.Scenario, Source: r.source, Seed: r.plan.Seed, Started: time.Now().UTC(),
 		Command: commandLine(os.Args), Host: describeHost(), Plan: *r.plan,
-	})
+	}
+	if r.address != "" {
+		r.metrics = scrape.New(m.ID, m.Scenario, len(r.plan.Trials))
+		stop, err := serveMetrics(r.address, r.metrics, r.stderr)
+		if err != nil {
+			return err
+		}
+		defer stop()
+	}
+	folder, err := run.Create(r.out, m)
 	if err != nil {
 		return err
 	}
@@ -105,7 +121,10 @@ func (r *runner) run(ctx context.Context, stdout io.Writer, asJSON bool) (err er
 func (r *runner) trials(ctx context.Context, folder *run.Writer, g *guard.Guard) error {
 	live := newLive(r.stderr, r.plan)
 	defer live.close()
-	lab := &trial.Lab{Place: netns.Host, Guard: g, RunID: folder.Manifest().ID, Watch: live.window}
+	lab := &trial.Lab{Place: netns.Host, Guard: g, RunID: folder.Manifest().ID, Watch: func(w *ledger.Window) {
+		live.window(w)
+		r.metrics.Window(w)
+	}}
 	if err := r.series(ctx, lab, live, folder, r.plan.Trials); err != nil {
 		return err
 	}
@@ -123,11 +142,13 @@ func (r *runner) series(ctx context.Context, lab *trial.Lab, live *live, folder 
 			return err
 		}
 		live.begin(t)
+		r.metrics.Begin(t)
 		record, err := lab.Run(ctx, t, out)
 		if err != nil {
 			return err
 		}
 		live.end(record)
+		r.metrics.End()
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}

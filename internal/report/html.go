@@ -37,6 +37,7 @@ func buildHTML(s *summary.Summary, r *run.Run, o *Options) *document {
 	}
 	p.head(s)
 	p.answer()
+	p.limits(o.Gate)
 	p.compare()
 	p.percentiles()
 	p.overTime()

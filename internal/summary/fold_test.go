@@ -2,6 +2,7 @@ package summary_test
 
 import (
 	"encoding/json"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -317,4 +318,22 @@ func TestUnknownMakesASumUnknown(t *testing.T) {
 
 func has(t *summary.Trial, code string, level summary.Validity) bool {
 	return slices.ContainsFunc(t.Reasons, func(r summary.Reason) bool { return r.Code == code && r.Level == level })
+}
+
+func TestSummaryIsDeterministic(t *testing.T) {
+	r := runtest.Comparison(t)
+	if a, b := summary.Of(r), summary.Of(r); !reflect.DeepEqual(a, b) {
+		t.Error("two summaries of one run differ")
+	}
+}
+
+func TestOnly(t *testing.T) {
+	s := summary.Of(runtest.Comparison(t))
+	one := s.Only(9)
+	if len(one.Trials) != 1 || one.Trials[0].ID != 9 || len(one.Cells) != 1 || one.Cells[0].Trials[0] != 9 || len(s.Trials) != 15 {
+		t.Errorf("%+v", one)
+	}
+	if s.Only(99) != nil {
+		t.Error("a trial that is not there")
+	}
 }
