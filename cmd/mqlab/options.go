@@ -26,6 +26,8 @@ type planFlags struct {
 	repeat   int
 	seed     uint64
 	samples  bool
+	machine  string
+	noLimits bool
 	quick    bool
 	limits   []string
 }
@@ -38,6 +40,8 @@ func (f *planFlags) register(cmd *cobra.Command) {
 	flags.IntVar(&f.repeat, "repeat", 0, "repetitions of each cell")
 	flags.Uint64Var(&f.seed, "seed", 0, "seed of everything random")
 	flags.BoolVar(&f.samples, "samples", false, "keep the times of every single message (samples.bin)")
+	flags.StringVar(&f.machine, "machine", "", "the `COMPUTER` that brokers are held to: 1cpu-2gb, 2cpu-4gb, 4cpu-8gb, or '{cpus: 1.5, memory: 512MiB, files: 300000}'")
+	flags.BoolVar(&f.noLimits, "no-limits", false, "let brokers have the whole host whatever machine is asked for, and mark the results")
 	flags.StringArrayVar(&f.limits, "limit", nil, limitUsage)
 	flags.BoolVar(&f.quick, "quick", false, "shorter phases and fewer repetitions: a first look, not a result")
 }
@@ -80,6 +84,12 @@ func (f *planFlags) load(cmd *cobra.Command, args []string) (*source, error) {
 	}
 	if f.samples {
 		s.KeepSamples()
+	}
+	if changed("machine") {
+		s.On(f.machine)
+	}
+	if f.noLimits {
+		s.IgnoreMachine()
 	}
 	for _, limit := range f.limits {
 		s.Limit(limit)

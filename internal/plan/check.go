@@ -19,6 +19,9 @@ const (
 func (r *resolver) checkAccess(at scenario.Pos, s *Subject) {
 	report := func(format string, args ...any) { r.problems.Add(at, "subjects", format, args...) }
 	a, t := &s.Auth, &s.TLS
+	if s.Image != "" && s.Runtime != "docker" {
+		report("image is for @docker: %s runs in no container", s.Name)
+	}
 	switch {
 	case s.Runtime != "external" && *a != (Auth{}):
 		report("auth is for an external broker: %s is started without", s.Name)
@@ -45,6 +48,9 @@ func (r *resolver) checkSubject(p *scenario.Point, s Subject) {
 	checkProtocol(p, s, report)
 	if s.Runtime == "external" && len(p.Faults) > 0 {
 		report("faults[0]", "a broker that was not started here cannot be paused")
+	}
+	if s.Runtime == "external" && p.Machine.Name != "" && !r.noLimits {
+		report("machine", "a broker that was not started here cannot be held to a machine")
 	}
 	if s.Encrypted() && p.Engine.Kind == EngineLoop {
 		report("engine.kind", "TLS needs the goroutine engine: goroutine or auto")

@@ -106,6 +106,9 @@ func (t *text) params(p *Plan) {
 	t.line("payload", each(func(p *Params) string { return size(float64(p.PayloadBytes)) })+", "+
 		each(func(p *Params) string { return p.PayloadForm })+"; QoS "+
 		each(func(p *Params) string { return strconv.Itoa(int(p.QoS)) }))
+	if slices.ContainsFunc(p.Trials, func(t Trial) bool { return t.Params.Profile.Limited() }) {
+		t.line("machine", each(func(p *Params) string { return p.Profile.describe() }))
+	}
 	t.line("phases", "settle "+each(func(p *Params) string { return p.Phases.Settle.String() })+
 		", warm-up "+each(func(p *Params) string { return p.Phases.WarmUp.String() })+
 		", measure "+each(func(p *Params) string { return p.Phases.Measure.String() })+

@@ -1,5 +1,7 @@
 package plan
 
+import "fmt"
+
 // Profile is the machine that a broker is to run on: what it may use of this host at most. The zero value is the whole
 // host.
 type Profile struct {
@@ -11,4 +13,15 @@ type Profile struct {
 }
 
 // Limited reports whether the profile asks for less than the whole host.
-func (p Profile) Limited() bool { return p != Profile{} && p.Name != "" }
+func (p Profile) Limited() bool { return p.Name != "" }
+
+// describe names the profile for the plan's text.
+func (p Profile) describe() string {
+	switch {
+	case p.Off:
+		return p.Name + ", not enforced (--no-limits)"
+	case p.Limited():
+		return fmt.Sprintf("%s for the broker (at most %s open files)", p.Name, grouped(int64(p.OpenFiles)))
+	}
+	return "this host"
+}

@@ -20,7 +20,7 @@ type Options struct {
 // Resolve makes every choice that a scenario leaves open. The error holds everything that is wrong, as scenario.Errors.
 func Resolve(s *scenario.Scenario, o Options) (*Plan, error) {
 	points, problems := s.Points()
-	r := resolver{options: o, problems: problems}
+	r := resolver{options: o, problems: problems, noLimits: s.MachineIgnored()}
 	subjects := r.subjects(s.Subjects)
 	params := make([]Params, len(points))
 	for i := range points {
@@ -93,6 +93,7 @@ func derive(seed uint64, point, rep int) uint64 {
 
 // resolver collects problems while it resolves.
 type resolver struct {
+	noLimits bool
 	options  Options
 	problems scenario.Errors
 }
@@ -121,7 +122,7 @@ func (r *resolver) subjects(written []scenario.Subject) []Subject {
 			r.problems.Add(w.At, "subjects", "%v", err)
 			continue
 		}
-		s.Auth, s.TLS = Auth(w.Auth), TLS(w.TLS)
+		s.Image, s.Auth, s.TLS = w.Image, Auth(w.Auth), TLS(w.TLS)
 		r.checkAccess(w.At, &s)
 		switch {
 		case auto[s.Name]:
@@ -173,6 +174,10 @@ func (r *resolver) params(p *scenario.Point) Params {
 		NoDelay:      p.Engine.NoDelay,
 		Verify:       p.Engine.Verify,
 		Samples:      p.Samples,
+		Profile: Profile{
+			Name: p.Machine.Name, CPUs: p.Machine.CPUs, MemoryBytes: p.Machine.Memory, OpenFiles: p.Machine.Files,
+			Off: p.Machine.Name != "" && r.noLimits,
+		},
 	}
 	if l.Rate.Max {
 		out.Pacing = "max"

@@ -22,7 +22,8 @@ type Subject struct {
 	Broker   string `json:"broker,omitempty"`  // absent: an external broker does not tell
 	Variant  string `json:"variant,omitempty"` // as-shipped, tuned; absent: an external broker's is not known
 	Protocol string `json:"protocol"`          // mqtt5, mqtt311, nats, amqp091, redis, redis-streams
-	Runtime  string `json:"runtime"`           // embedded, process, external
+	Runtime  string `json:"runtime"`           // embedded, process, docker, external
+	Image    string `json:"image,omitempty"`   // docker only; absent: the one that package broker knows
 	URL      string `json:"url,omitempty"`     // external only; never holds credentials
 	Auth     Auth   `json:"auth,omitzero"`     // where credentials are found; never the credentials themselves
 	TLS      TLS    `json:"tls,omitzero"`      // external only
@@ -83,6 +84,7 @@ type Params struct {
 	Verify       string       `json:"verify"` // all, sample: which fillers are compared byte for byte
 	Faults       []Fault      `json:"faults,omitempty"`
 	Samples      bool         `json:"samples,omitempty"`
+	Profile      Profile      `json:"profile,omitzero"` // the machine that the broker is held to
 	Set          []Assignment `json:"set,omitempty"` // the matrix values of this point, in the order written
 }
 

@@ -144,7 +144,7 @@ func (d decoder) value(n ast.Node, f field) {
 	case f.group():
 		d.group(n, f)
 	default:
-		if text, ok := d.scalar(n, f.key); ok {
+		if text, ok := d.single(n, f); ok {
 			if err := f.set(text); err != nil {
 				d.s.problems.Add(pos, f.key, "%v", err)
 			}
@@ -248,6 +248,22 @@ func (d decoder) refused(n ast.Node, key string) bool {
 		return false
 	}
 	return true
+}
+
+// single is the text of a node that must hold one value. That of a machine may be a group of its parts.
+func (d decoder) single(n ast.Node, f field) (string, bool) {
+	if entries, ok := d.entries(n, f.key); ok && f.machine() {
+		parts := make([]string, len(entries))
+		for i, e := range entries {
+			value, ok := d.scalar(e.value, join(f.key, e.name))
+			if !ok {
+				return "", false
+			}
+			parts[i] = e.name + ": " + value
+		}
+		return "{" + strings.Join(parts, ", ") + "}", true
+	}
+	return d.scalar(n, f.key)
 }
 
 // scalar is the text of a node that must hold one value.

@@ -50,8 +50,12 @@ func names(list []field) []string {
 
 // single reports whether the key holds one value, not a list or a group of keys.
 func (f field) single() bool {
-	return f.value.Kind() != reflect.Slice && f.value.Kind() != reflect.Struct || f.value.Type() == reflect.TypeFor[Rate]()
+	return f.value.Kind() != reflect.Slice && f.value.Kind() != reflect.Struct ||
+		f.value.Type() == reflect.TypeFor[Rate]() || f.machine()
 }
+
+// machine reports whether the key holds a machine: one value that may be written as a group of its parts.
+func (f field) machine() bool { return f.value.Type() == reflect.TypeFor[Machine]() }
 
 // group reports whether the key holds further keys.
 func (f field) group() bool { return f.value.Kind() == reflect.Struct && !f.single() }
@@ -146,6 +150,9 @@ func (f field) set(text string) error {
 	case *Rate:
 		r, err := parseRate(text)
 		return assign(p, r, err)
+	case *Machine:
+		m, err := parseMachine(text)
+		return assign(p, m, err)
 	case *Quantum:
 		q, err := parseQuantum(text)
 		return assign(p, q, err)

@@ -104,7 +104,7 @@ func (d decoder) axis(e entry, m *Matrix) {
 		return
 	}
 	for _, item := range seq.Values {
-		text, ok := d.scalar(item, shown)
+		text, ok := d.single(item, field{shown, f.value, f.tag})
 		if !ok {
 			continue
 		}

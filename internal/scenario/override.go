@@ -87,6 +87,15 @@ func (s *Scenario) SeedWith(seed uint64) {
 // KeepSamples keeps the times of every message, as the flag --samples does.
 func (s *Scenario) KeepSamples() { s.set("--samples", "samples", "true") }
 
+// On overrides the machine, as the flag --machine does.
+func (s *Scenario) On(machine string) { s.set("--machine "+machine, "machine", machine) }
+
+// IgnoreMachine lets brokers have the whole host whatever machine is written, as the flag --no-limits does.
+func (s *Scenario) IgnoreMachine() { s.noLimits = true }
+
+// MachineIgnored tells whether IgnoreMachine was called.
+func (s *Scenario) MachineIgnored() bool { return s.noLimits }
+
 // Limit adds a limit, as the flag --limit does.
 func (s *Scenario) Limit(text string) {
 	s.Limits = append(s.Limits, Limit{Text: text, At: Pos{Source: "--limit " + text}})

@@ -16,7 +16,7 @@ type Scenario struct {
 	// Description says in plain words which question the scenario answers.
 	Description string `yaml:"description"`
 	// Subjects are compared with one another: broker[:variant][/protocol][@runtime], a URL, or auto (the embedded
-	// brokers and whatever is installed). Each is a text, or a map with subject, auth and tls.
+	// brokers and whatever is installed). Each is a text, or a map with subject, image, auth and tls.
 	Subjects []Subject `yaml:"subjects" short:"subject"`
 
 	Settings `yaml:",inline"`
@@ -26,13 +26,14 @@ type Scenario struct {
 	// Seed makes everything random repeatable: 0 to 2^53-1, so that every JSON reader keeps it. Absent: a new one.
 	Seed *uint64 `yaml:"seed"`
 	// Matrix sweeps keys: a dotted key (load.payload) and the list of its values. The first key varies slowest. Any
-	// single-valued key below load, connect, subscriber, phases and engine can be swept, samples too; subjects is the
-	// same as above.
+	// single-valued key below load, connect, subscriber, phases and engine can be swept, machine and samples too; subjects is
+	// the same as above.
 	Matrix Matrix `yaml:"matrix"`
 
 	// Limits are what the results must keep, one text each: p99 < 5ms, mosquitto: lost = 0, p99 not worse than baseline.
 	Limits []Limit `yaml:"limits"`
 
+	noLimits bool
 	source   string
 	at       map[string]Pos // where the value of a key was written, by dotted key
 	problems Errors
@@ -58,6 +59,9 @@ type Settings struct {
 	Engine Engine `yaml:"engine"`
 	// Faults are done to the broker while measuring.
 	Faults []Fault `yaml:"faults"`
+	// Machine is the computer that the broker gets: 1cpu-2gb, 2cpu-4gb, 4cpu-8gb, or {cpus: 1.5, memory: 512MiB, files:
+	// 300000}. CPU time, memory (no swap) and open files of all its processes are held to it. Absent, or host: all of this one.
+	Machine Machine `yaml:"machine"`
 	// Samples keeps due, sent and received times of every single message.
 	Samples bool `yaml:"samples"`
 }
@@ -66,6 +70,8 @@ type Settings struct {
 type Subject struct {
 	// Subject is broker[:variant][/protocol][@runtime] or a URL.
 	Subject string `yaml:"subject"`
+	// Image is the container image to run instead of the one that mqlab knows, for @docker: name:tag or name@sha256:….
+	Image string `yaml:"image"`
 	// Auth names where credentials are found.
 	Auth Auth `yaml:"auth"`
 	// TLS says how both sides prove who they are.

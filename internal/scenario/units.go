@@ -77,7 +77,10 @@ func parseDuration(text string) (time.Duration, error) {
 }
 
 // parseSize reads 64, 64B, 1KiB, 1KB. No message is larger than 256 MiB.
-func parseSize(text string) (int64, error) {
+func parseSize(text string) (int64, error) { return parseBytes(text, MaxSize) }
+
+// parseBytes reads a whole number of bytes, at most most.
+func parseBytes(text string, most int64) (int64, error) {
 	value, unit, err := number(text)
 	if err != nil {
 		return 0, err
@@ -88,8 +91,8 @@ func parseSize(text string) (int64, error) {
 	}
 	bytes := value * factor
 	switch {
-	case bytes > MaxSize:
-		return 0, fmt.Errorf("%q is too much: at most %d bytes", text, MaxSize)
+	case bytes > float64(most):
+		return 0, fmt.Errorf("%q is too much: at most %d bytes", text, most)
 	case bytes != math.Trunc(bytes):
 		return 0, fmt.Errorf("%q is no whole number of bytes", text)
 	}
