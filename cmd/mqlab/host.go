@@ -4,8 +4,10 @@ import (
 	"errors"
 	"os"
 	"runtime"
+	"slices"
 	"strings"
 
+	"github.com/mqlab/mqlab/internal/broker"
 	"github.com/mqlab/mqlab/internal/doctor"
 	"github.com/mqlab/mqlab/internal/plan"
 	"github.com/mqlab/mqlab/internal/run"
@@ -28,12 +30,42 @@ func describeHost() run.Host {
 
 // checkHost refuses a plan that this host's limits forbid, and names the limits: they must not be taken for the broker's.
 func checkHost(p *plan.Plan) error {
+	facts := doctor.Quick()
 	var parts []string
-	for _, problem := range doctor.Check(p.Estimate(), doctor.Quick()) {
+	for _, problem := range doctor.Check(p.Estimate(), facts) {
 		parts = append(parts, problem.String())
 	}
+	parts = append(parts, checkMachines(p, facts)...)
 	if len(parts) == 0 {
 		return nil
 	}
 	return errors.New(strings.Join(parts, "; "))
+}
+
+// checkMachines tells which machines of the plan this host cannot give to a broker, and why.
+func checkMachines(p *plan.Plan, facts doctor.Facts) (problems []string) {
+	type asked struct {
+		profile plan.Profile
+		runtime string
+	}
+	known := map[asked]bool{}
+	for i := range p.Trials {
+		a := asked{p.Trials[i].Params.Profile, p.Trials[i].Subject.Runtime}
+		if known[a] {
+			continue
+		}
+		known[a] = true
+		var memory uint64
+		if facts.Memory != nil {
+			memory = facts.Memory.Total
+		}
+		err := broker.CanLimit(a.profile, a.runtime, facts.Cores.Usable, memory)
+		if err == nil {
+			continue
+		}
+		if text := err.Error() + "; --no-limits goes on without, and marks the results"; !slices.Contains(problems, text) {
+			problems = append(problems, text)
+		}
+	}
+	return problems
 }

@@ -44,6 +44,23 @@ type Broker struct {
 	Config  []Setting        `json:"config,omitempty"`
 	Limits  map[string]int64 `json:"limits,omitempty"`
 	Stderr  string           `json:"stderr,omitempty"` // its last lines, when it exited or refused
+	// Throttling is over the measure window; MemoryPeak since the broker's start, page cache included. Both are known of a
+	// broker that the lab holds to a machine.
+	Throttling *Throttling `json:"throttling,omitempty"`
+	MemoryPeak *uint64     `json:"memory_peak_bytes,omitempty"`
+}
+
+// Throttling is how often a broker used up its CPU quota and had to wait for the next period.
+type Throttling struct {
+	Periods   uint64 `json:"periods"`      // in which it wanted to run
+	Throttled uint64 `json:"throttled"`    // of these, in which it had to wait
+	Time      int64  `json:"throttled_ns"` // that it waited, summed over cores
+}
+
+// MemoryKill is the end of a broker that reached the memory limit of its machine.
+type MemoryKill struct {
+	Connections *int  `json:"connections,omitempty"` // that it had accepted by then; absent: it was not ready yet
+	LimitBytes  int64 `json:"limit_bytes,omitempty"`
 }
 
 // Setting is one configuration value of a broker.
@@ -138,6 +155,9 @@ type Checks struct {
 	LedgerMismatch   string `json:"ledger_mismatch,omitempty"`      // a sum that does not come out, in words
 	Interrupted      bool   `json:"interrupted,omitempty"`          // the user stopped it
 	BrokerExited     string `json:"broker_exited,omitempty"`        // how, if it did while it was measured
+	// KilledForMemory says that the broker's end was that; MemoryKills counts processes of it that ended so while it went on.
+	KilledForMemory  *MemoryKill `json:"killed_for_memory,omitempty"`
+	MemoryKills      uint64      `json:"memory_kills,omitempty"`
 	ClockUncertainty int64  `json:"clock_uncertainty_ns,omitempty"` // of kernel timestamps
 }
 

@@ -18,7 +18,13 @@ const (
 // resourcesOf is what broker and host used over the measure window, as far as samples cover it.
 func (f *folded) resourcesOf() (Broker, *HostLoad) {
 	r := f.rec
-	b := Broker{Config: r.Broker.Config, Limits: r.Broker.Limits, Stderr: r.Broker.Stderr}
+	b := Broker{Config: r.Broker.Config, Limits: r.Broker.Limits, Stderr: r.Broker.Stderr, MemoryPeakBytes: r.Broker.MemoryPeak}
+	if t := r.Broker.Throttling; t != nil {
+		b.ThrottledTime = &t.Time
+		if t.Periods > 0 {
+			b.ThrottledRatio = new(float64(t.Throttled) / float64(t.Periods))
+		}
+	}
 	if r.MeasureStart == 0 || r.Checks.Measured <= 0 {
 		return b, nil
 	}

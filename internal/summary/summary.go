@@ -146,6 +146,11 @@ type Broker struct {
 	Config         []run.Setting    `json:"config,omitempty"`
 	Limits         map[string]int64 `json:"limits,omitempty"`
 	Stderr         string           `json:"stderr,omitempty"`
+	// Of a broker that is held to a machine: periods of 100 ms in which it used up its CPU, of those in which it wanted to
+	// run; how long it waited so; and the most memory it had since its start, page cache included.
+	ThrottledRatio  *float64 `json:"throttled_ratio,omitempty"`
+	ThrottledTime   *int64   `json:"throttled_ns,omitempty"`
+	MemoryPeakBytes *uint64  `json:"memory_peak_bytes,omitempty"`
 }
 
 // HostLoad is what the whole machine did over the measure window, as ratios of its cores.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/mqlab/mqlab/internal/hist"
 	"github.com/mqlab/mqlab/internal/ledger"
+	"github.com/mqlab/mqlab/internal/monitor"
 	"github.com/mqlab/mqlab/internal/plan"
 	"github.com/mqlab/mqlab/internal/run"
 )
@@ -42,6 +43,7 @@ const (
 	maxWaitFactor   = 2.0                     // of response over service time
 	maxSteal        = 0.01                    // of the machine's cores
 	maxOthers       = 0.10                    // likewise
+	minThrottled    = 0.01                    // of the periods, to be worth a word
 )
 
 // judge fills Validity and Reasons.
@@ -49,7 +51,7 @@ func (t *Trial) judge(f *folded) {
 	t.Reasons = []Reason{}
 	for _, check := range []func(*folded){
 		t.checkEnd, t.checkRecord, t.checkLedger, t.checkGenerator,
-		t.checkAchieved, t.checkMessages, t.checkWaiting, t.checkSetting, t.checkHost, t.checkPercentiles,
+		t.checkAchieved, t.checkMessages, t.checkWaiting, t.checkSetting, t.checkMachine, t.checkHost, t.checkPercentiles,
 	} {
 		check(f)
 	}
@@ -69,6 +71,8 @@ func (t *Trial) add(level Validity, code, format string, args ...any) {
 func (t *Trial) checkEnd(f *folded) {
 	c := &f.rec.Checks
 	switch {
+	case c.KilledForMemory != nil:
+		t.add(Invalid, "killed_for_memory", "%s", memoryKill(c.KilledForMemory))
 	case t.State == run.Cut:
 		t.add(Invalid, "cut", "the run was killed before this trial ended")
 	case t.State != run.Finished:
@@ -273,6 +277,40 @@ func (t *Trial) checkSetting(f *folded) {
 	if f.rec.Trial.Subject.TLS.SkipVerify || tls != nil && !tls.Verified {
 		t.add(Warning, "tls_unverified", "the server's certificate was not verified")
 	}
+}
+
+// checkMachine: was the broker held to the machine that was asked for, and what came of it?
+func (t *Trial) checkMachine(f *folded) {
+	p := &t.Params.Profile
+	if p.Off {
+		t.add(Warning, "limits_off", "machine %s was asked for, but not enforced (--no-limits): the broker had the whole host", p.Name)
+		return
+	}
+	if n := f.rec.Checks.MemoryKills; n > 0 && f.rec.Checks.KilledForMemory == nil {
+		t.add(Warning, "memory_kills", "%s of the broker's processes were killed for memory while it went on", Count(n))
+	}
+	if r := t.Broker.ThrottledRatio; r != nil && *r > minThrottled {
+		t.add(note, "throttled", "the broker used up its CPU in %s of the periods of 100 ms", Ratio(*r))
+	}
+	hosts := f.watched(monitor.Host)
+	if p.CPUs == 0 || len(hosts) == 0 || hosts[0].Cores == 0 || t.Generator.Cores == nil {
+		return
+	}
+	if has := float64(hosts[0].Cores); p.CPUs+*t.Generator.Cores > has {
+		t.add(note, "shared_cores", "broker (%s) and generator (%s) share this host's %s cores", Number(p.CPUs), Number(*t.Generator.Cores), Number(has))
+	}
+}
+
+// memoryKill is the verdict on a broker that its machine was too small for.
+func memoryKill(k *run.MemoryKill) string {
+	text := "killed for memory before it was ready"
+	if k.Connections != nil {
+		text = fmt.Sprintf("killed for memory at %s connections", Count(uint64(*k.Connections)))
+	}
+	if k.LimitBytes > 0 {
+		text += ": its limit is " + Bytes(uint64(k.LimitBytes))
+	}
+	return text
 }
 
 // checkHost: did others use the machine?

@@ -52,6 +52,7 @@ type job struct {
 	record  *run.TrialRecord
 	windows *windowQueue
 	broker  *broker.Instance
+	conns   *engine.Connections // at the end of the load; nil = there was none yet
 
 	mu      sync.Mutex
 	measure int64          // monotonic start of the measure window, 0 = not known yet
@@ -77,11 +78,16 @@ func (j *job) fail(err error) {
 		j.record.Checks.Interrupted = true
 		return
 	}
+	j.record.State, j.record.Failure = run.Failed, err.Error()
+	var memory *broker.MemoryError
+	if errors.As(err, &memory) {
+		j.killed(memory)
+		return
+	}
 	var exit *exitError
 	if errors.As(err, &exit) {
 		j.record.Checks.BrokerExited = exit.Error()
 	}
-	j.record.State, j.record.Failure = run.Failed, err.Error()
 }
 
 // stopTime bounds the end of a broker.
@@ -92,11 +98,13 @@ func (j *job) do(ctx context.Context) (err error) {
 	j.windows = newWindowQueue(j.take)
 	j.broker, err = broker.Start(ctx, j.trial.Subject, broker.Options{
 		Place: j.Place, Guard: j.Guard, MaxMessageBytes: j.trial.Params.PayloadBytes,
+		Profile: j.trial.Params.Profile,
 	})
 	if err != nil {
 		return interrupted(ctx, err)
 	}
 	defer func() {
+		j.readMemory()
 		stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTime)
 		defer cancel()
 		if e := j.broker.Stop(stop); e != nil && err == nil && j.record.Checks.BrokerExited == "" {
@@ -109,8 +117,15 @@ func (j *job) do(ctx context.Context) (err error) {
 	}
 	ctx, stopWatching := j.watchBroker(ctx)
 	defer stopWatching()
-	return interrupted(ctx, j.drive(ctx))
+	err = j.drive(ctx)
+	if err != nil {
+		_ = sleep(ctx, exitNotice) // was it the end of the broker that the load felt first?
+	}
+	return interrupted(ctx, err)
 }
+
+// exitNotice is within how much time the end of a process is known after its connections broke.
+const exitNotice = 300 * time.Millisecond
 
 // interrupted prefers the user's interruption, or the broker's end, to whatever it led to.
 func interrupted(ctx context.Context, err error) error {
@@ -139,6 +154,9 @@ func (j *job) watchBroker(ctx context.Context) (context.Context, func()) {
 // exitError is the end of a broker that nobody asked for.
 type exitError struct{ error }
 
+// Unwrap returns what the broker's end was.
+func (e *exitError) Unwrap() error { return e.error }
+
 func (j *job) drive(ctx context.Context) error {
 	login, err := broker.Credentials(j.trial.Subject.Auth)
 	if err != nil {
@@ -157,7 +175,10 @@ func (j *job) drive(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = w.Close() }() // only waits
+	defer func() {
+		j.conns = new(w.Connections())
+		_ = w.Close() // only waits
+	}()
 	monitoring := j.startMonitor(ctx)
 	defer monitoring.stop()
 

@@ -41,9 +41,11 @@ func (w *watching) begin(measure int64) {
 		end := measure + int64(w.job.trial.Params.Phases.Measure)
 		ctx, cancel := context.WithTimeout(w.ctx, time.Duration(end-clock.Now()))
 		defer cancel()
+		throttled := w.job.throttling()
 		m.Run(ctx, monitorEach, func(s monitor.Sample) {
 			_ = w.job.out.Monitor(s) // the writer keeps its first error for Finish
 		})
+		throttled()
 	})
 }
 

@@ -260,14 +260,20 @@ func (w *Local) unanswered(err error) error {
 	return fmt.Errorf("%s did not answer: %w: does that port speak %s, %s?", w.dial.addr, err, w.share.Trial.Subject.Protocol, tls)
 }
 
-// notReady says how far Prepare came in time, and what most of the failures were; without any, the broker was silent.
-func (w *Local) notReady() error {
+// Connections returns the counts so far. It may be called until Close.
+func (w *Local) Connections() engine.Connections {
 	var c engine.Connections
 	w.each(func(s *shard, _ int64) {
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		c.Add(s.core.Connections())
 	})
+	return c
+}
+
+// notReady says how far Prepare came in time, and what most of the failures were; without any, the broker was silent.
+func (w *Local) notReady() error {
+	c := w.Connections()
 	why := fmt.Sprintf("%s accepts connections, but does not answer in %s", w.dial.addr, w.share.Trial.Subject.Protocol)
 	most := 0
 	for reason, n := range c.Failures {

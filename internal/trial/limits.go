@@ -1,0 +1,46 @@
+package trial
+
+import (
+	"fmt"
+
+	"github.com/mqlab/mqlab/internal/broker"
+	"github.com/mqlab/mqlab/internal/run"
+)
+
+// killed notes that the broker was killed for memory: a result of the trial, not a failure of the lab.
+func (j *job) killed(e *broker.MemoryError) {
+	kill := &run.MemoryKill{LimitBytes: e.Limit}
+	if c := j.conns; c != nil {
+		kill.Connections = new(c.Established - c.Reconnected)
+		j.record.Connections = connections(*c)
+		j.record.Failure = fmt.Sprintf("killed for memory at %d connections", *kill.Connections)
+	}
+	j.record.Checks.KilledForMemory = kill
+}
+
+// throttling begins to count how often the broker uses up its CPU. The function it returns ends that.
+func (j *job) throttling() func() {
+	before, known := j.broker.Usage()
+	return func() {
+		after, still := j.broker.Usage()
+		if !known || !still {
+			return
+		}
+		j.record.Broker.Throttling = &run.Throttling{
+			Periods: after.Periods - before.Periods, Throttled: after.Throttled - before.Throttled,
+			Time: int64(after.ThrottledTime - before.ThrottledTime),
+		}
+	}
+}
+
+// readMemory notes what the broker's machine says of its memory, before it is gone.
+func (j *job) readMemory() {
+	u, known := j.broker.Usage()
+	if !known {
+		return
+	}
+	j.record.Checks.MemoryKills = u.MemoryKills
+	if u.MemoryPeak > 0 {
+		j.record.Broker.MemoryPeak = new(uint64(u.MemoryPeak))
+	}
+}
