@@ -45,6 +45,7 @@ type Client struct {
 
 	cfg       *Config
 	headers   []byte // of the message delivered last
+	reply     []byte // subject to which that message may be answered
 	pings     pings
 	keepAlive keepAlive
 	refused   error // why the subscription that the next PONG is about was refused
@@ -52,6 +53,8 @@ type Client struct {
 	phase     phase
 	noHeaders bool // the server does not take HPUB
 	lameDuck  bool
+	// noResponders has the server answer for a request that nobody hears.
+	noResponders bool
 }
 
 var _ proto.Client = (*Client)(nil)
@@ -63,7 +66,7 @@ func NewClient(cfg *Config) *Client { return &Client{cfg: cfg, Name: cfg.Name} }
 func (c *Client) Open(_ int64, out []byte) []byte {
 	pings := c.pings
 	pings.reset()
-	*c = Client{Name: c.Name, cfg: c.cfg, pings: pings, limit: maxMessage}
+	*c = Client{Name: c.Name, cfg: c.cfg, pings: pings, limit: maxMessage, noResponders: c.noResponders}
 	c.keepAlive.start(0, 0)
 	return out
 }
@@ -94,26 +97,38 @@ var (
 
 // Publish appends PUB, or HPUB if the configuration has headers.
 func (c *Client) Publish(m *proto.Message, out []byte) ([]byte, error) {
-	if c.phase != ready {
-		return out, errNotReady
-	}
 	if m.QoS > 0 {
 		return out, errQoS
 	}
-	if err := checkSubject(m.Topic); err != nil {
+	if err := c.sendable(m); err != nil {
 		return out, err
 	}
-	verb, headers := "PUB ", c.cfg.Headers
-	if len(headers) > 0 {
-		if c.noHeaders {
-			return out, errNoHeader
-		}
-		verb = "HPUB "
+	return appendMessage(out, c.verb(), m.Topic, "", c.cfg.Headers, m.Payload), nil
+}
+
+// verb is what publishes, with the blank behind it.
+func (c *Client) verb() string {
+	if len(c.cfg.Headers) > 0 {
+		return "HPUB "
 	}
-	if size := len(headers) + len(m.Payload); size > int(c.limit) {
-		return out, fmt.Errorf("nats: message of %d bytes is above the limit of %d bytes (max_payload)", size, c.limit)
+	return "PUB "
+}
+
+// sendable reports why m cannot be sent to this server.
+func (c *Client) sendable(m *proto.Message) error {
+	if c.phase != ready {
+		return errNotReady
 	}
-	return appendMessage(out, verb, m.Topic, "", headers, m.Payload), nil
+	if err := checkSubject(m.Topic); err != nil {
+		return err
+	}
+	if len(c.cfg.Headers) > 0 && c.noHeaders {
+		return errNoHeader
+	}
+	if size := len(c.cfg.Headers) + len(m.Payload); size > int(c.limit) {
+		return fmt.Errorf("nats: message of %d bytes is above the limit of %d bytes (max_payload)", size, c.limit)
+	}
+	return nil
 }
 
 // Subscribe appends SUB and a PING whose PONG confirms it. The token serves as the subscription's sid: it must be unique
@@ -214,7 +229,7 @@ func (c *Client) deliver(o op, args, in []byte, n int, ev *proto.Event) (int, er
 	if unit == 0 {
 		return 0, err
 	}
-	c.headers = headers
+	c.headers, c.reply = headers, f.reply
 	ev.Kind, ev.Token, ev.Topic, ev.Payload = proto.Delivered, sid, f.subject, payload
 	return unit, nil
 }

@@ -130,7 +130,7 @@ func (c *Client) appendConnect(out []byte) ([]byte, error) {
 	b, err := json.Marshal(connect{
 		Verbose: &no, Pedantic: &no, Echo: &yes, TLSRequired: c.cfg.TLS,
 		User: c.cfg.User, Password: c.cfg.Password, Token: c.cfg.Token,
-		Name: c.Name, Lang: "go", Version: "mqlab", Protocol: 1, Headers: true,
+		Name: c.Name, Lang: "go", Version: "mqlab", Protocol: 1, Headers: true, NoResponders: c.noResponders,
 	})
 	if err != nil {
 		return out, fmt.Errorf("nats: encode CONNECT: %w", err)

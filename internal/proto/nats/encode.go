@@ -8,15 +8,15 @@ import (
 // fixedSize is an upper bound of what appendMessage adds to the variable parts.
 const fixedSize = len("HPUB ") + len(" 12345678 12345678\r\n") + len("\r\n")
 
-// appendMessage appends PUB or MSG, or with headers HPUB or HMSG. The verb has its blank behind it, and so has the sid,
-// which only MSG and HMSG have.
-func appendMessage(out []byte, verb string, subject []byte, sid string, headers, payload []byte) []byte {
+// appendMessage appends PUB or MSG, or with headers HPUB or HMSG. The verb has its blank behind it, and so has what stands
+// between subject and sizes: the sid of MSG and HMSG, the reply subject of PUB and HPUB.
+func appendMessage[S ~string | ~[]byte](out []byte, verb string, subject []byte, between S, headers, payload []byte) []byte {
 	size := len(headers) + len(payload)
-	out = slices.Grow(out, fixedSize+len(subject)+len(sid)+size)
+	out = slices.Grow(out, fixedSize+len(subject)+len(between)+size)
 	out = append(out, verb...)
 	out = append(out, subject...)
 	out = append(out, ' ')
-	out = append(out, sid...)
+	out = append(out, between...)
 	if len(headers) > 0 {
 		out = appendUint(out, uint64(len(headers)))
 		out = append(out, ' ')

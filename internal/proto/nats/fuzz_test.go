@@ -61,6 +61,11 @@ func react(s needer, ev *proto.Event, out []byte) []byte {
 			}
 			return s.Barrier(9, out)
 		}
+	case *JetStream:
+		if ev.Kind == proto.Ready {
+			out, _ = s.Subscribe(&proto.Subscription{Topic: "a.*", Token: 5, QoS: 1}, out)
+			out, _ = s.Publish(&proto.Message{Topic: []byte("a.b"), Token: 3, QoS: 1}, out)
+		}
 	case *Server:
 		if ev.Kind == proto.Delivered {
 			out, _ = s.PublishHeaders(&proto.Message{Topic: ev.Topic, Payload: ev.Payload, Sub: 1}, s.Headers(), out)
@@ -100,6 +105,24 @@ func FuzzClientFeed(f *testing.F) {
 	f.Fuzz(func(t *testing.T, in []byte, seed uint64) {
 		sameHoweverCut(t, func() needer { return NewClient(&Config{}) }, in, seed)
 		sameHoweverCut(t, func() needer { return NewClient(&Config{}) }, append([]byte(hello), in...), seed)
+	})
+}
+
+func FuzzJetStreamFeed(f *testing.F) {
+	hello := greeting + "PONG\r\n" + inboxMessage("s", created) + inboxMessage("c0", created)
+	for _, in := range []string{
+		inboxMessage("3", `{"stream":"S", "seq":1}`) + "MSG a.b 2 $JS.ACK.S.C.2.5.5.1.0 2\r\nhi\r\n",
+		statusMessage("d.0", 2, "408 Request Timeout\r\nNats-Pending-Messages: 400") + "MSG a.b 9 0\r\n\r\n",
+		statusMessage("d.0", 2, "409 Consumer Deleted") + statusMessage("3", 1, "503"),
+		inboxMessage("3", refused) + inboxMessage("c1", refused) + inboxMessage("s", refused),
+		"HMSG a.b 2 $JS.ACK.d.a.S.C.1.5.5.1.0.x 12 14\r\nNATS/1.0\r\n\r\nok\r\n",
+	} {
+		f.Add([]byte(in), uint64(1))
+	}
+	open := func() needer { return NewJetStream(&Config{}, &testStream, "me") }
+	f.Fuzz(func(t *testing.T, in []byte, seed uint64) {
+		sameHoweverCut(t, open, append([]byte(greeting+"PONG\r\n"), in...), seed)
+		sameHoweverCut(t, open, append([]byte(hello), in...), seed)
 	})
 }
 
