@@ -73,7 +73,9 @@ func place(all []Hierarchy, name string, announce func(dir string)) (*Group, err
 	return g, nil
 }
 
-func controls(h *Hierarchy, controller string) bool { return slices.Contains(h.Controllers, controller) }
+func controls(h *Hierarchy, controller string) bool {
+	return slices.Contains(h.Controllers, controller)
+}
 
 // missing says which controller is not there.
 func missing(all []Hierarchy, controller string) error {
