@@ -1,0 +1,197 @@
+package probe
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/binary"
+	"fmt"
+	"net"
+	"net/url"
+	"os"
+	"time"
+
+	"github.com/mqlab/mqlab/internal/broker"
+	"github.com/mqlab/mqlab/internal/netns"
+	"github.com/mqlab/mqlab/internal/plan"
+	"github.com/mqlab/mqlab/internal/proto"
+	"github.com/mqlab/mqlab/internal/proto/nats"
+)
+
+// patience is how long one answer of the broker is waited for.
+const patience = 3 * time.Second
+
+// lab is what all steps of one probe share.
+type lab struct {
+	place   netns.Place
+	addr    string
+	tls     *tls.Config // nil = plain TCP
+	clear   bool        // the server greets in the clear before TLS (NATS)
+	login   broker.Login
+	subject plan.Subject
+	restart func(ctx context.Context, kill bool) (string, error)
+	run     string // unique: in all topics, identifiers and keys
+	topics  int    // made so far
+	undo    []func(ctx context.Context) error
+}
+
+func newLab(s plan.Subject, address string, o *Options) (*lab, error) {
+	u, err := url.Parse(address)
+	if err != nil || u.Host == "" {
+		return nil, fmt.Errorf("the broker's address %q is no URL", address)
+	}
+	l := &lab{place: o.Place, addr: u.Host, login: o.Login, subject: s, restart: o.Restart, run: unique()}
+	if l.place == nil {
+		l.place = netns.Host
+	}
+	if s.Encrypted() {
+		l.clear = s.Protocol == plan.NATS
+		l.tls, err = tlsConfig(s.TLS, u.Hostname())
+	}
+	return l, err
+}
+
+// prepare finds out how to talk to the broker and returns what is to be done.
+func (l *lab) prepare(ctx context.Context, r *Report) ([]step, error) {
+	switch l.subject.Protocol {
+	case plan.MQTT5, plan.MQTT311:
+		return prepareMQTT(ctx, l, r)
+	case plan.NATS:
+		return prepareNATS(ctx, l, r)
+	case plan.Redis, plan.RedisStreams:
+		return prepareRedis(ctx, l, r)
+	case plan.AMQP091:
+		return prepareAMQP(ctx, l, r)
+	}
+	return nil, fmt.Errorf("there are no questions for protocol %s yet", l.subject.Protocol)
+}
+
+// later remembers how to take away what a step leaves in the broker.
+func (l *lab) later(undo func(ctx context.Context) error) { l.undo = append(l.undo, undo) }
+
+// cleanUp takes away what is left in the broker, as far as it still answers.
+func (l *lab) cleanUp() {
+	ctx, cancel := context.WithTimeout(context.Background(), 2*patience)
+	defer cancel()
+	for _, undo := range l.undo {
+		_ = undo(ctx) // what a broker does not let us remove, or lost, is not ours to mend
+	}
+}
+
+// topic is one that no other step uses, with / between its levels.
+func (l *lab) topic() string {
+	l.topics++
+	return fmt.Sprintf("%s/t%d", l.run, l.topics)
+}
+
+// dial opens a connection. The second result is the TCP connection below TLS.
+func (l *lab) dial(ctx context.Context) (net.Conn, *net.TCPConn, error) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	conn, err := l.place.Dial(ctx, "tcp", l.addr)
+	if err != nil {
+		return nil, nil, fmt.Errorf("connect: %w", err)
+	}
+	tcp, _ := conn.(*net.TCPConn)
+	if l.tls == nil {
+		return conn, tcp, nil
+	}
+	var said []byte
+	if l.clear {
+		if said, err = greeting(conn); err != nil {
+			_ = conn.Close()
+			return nil, nil, err
+		}
+	}
+	secure := tls.Client(conn, l.tls)
+	if err := secure.HandshakeContext(ctx); err != nil {
+		_ = conn.Close()
+		return nil, nil, fmt.Errorf("TLS: %w", err)
+	}
+	return &greeted{secure, said}, tcp, nil
+}
+
+// greeted is a connection whose first bytes have been read already.
+type greeted struct {
+	net.Conn
+	said []byte
+}
+
+func (g *greeted) Read(b []byte) (int, error) {
+	if len(g.said) == 0 {
+		return g.Conn.Read(b)
+	}
+	n := copy(b, g.said)
+	g.said = g.said[n:]
+	return n, nil
+}
+
+// greeting reads what a NATS server says before TLS.
+func greeting(conn net.Conn) (said []byte, err error) {
+	if err := conn.SetReadDeadline(time.Now().Add(patience)); err != nil {
+		return nil, err
+	}
+	buf := make([]byte, 4096)
+	for {
+		n, err := conn.Read(buf)
+		if err != nil {
+			return nil, fmt.Errorf("greeting: %w", err)
+		}
+		said = append(said, buf[:n]...)
+		if end, _, err := nats.Greeting(said); end > 0 || err != nil {
+			return said, err
+		}
+	}
+}
+
+// tlsConfig loads what t names.
+func tlsConfig(t plan.TLS, host string) (*tls.Config, error) {
+	c := &tls.Config{ServerName: host, InsecureSkipVerify: t.SkipVerify, MinVersion: tls.VersionTLS12} //nolint:gosec // only by an explicit flag that the report shows
+	if t.ServerName != "" {
+		c.ServerName = t.ServerName
+	}
+	if t.CAFile != "" {
+		pem, err := os.ReadFile(t.CAFile)
+		if err != nil {
+			return nil, fmt.Errorf("CA file: %w", err)
+		}
+		if c.RootCAs = x509.NewCertPool(); !c.RootCAs.AppendCertsFromPEM(pem) {
+			return nil, fmt.Errorf("CA file: %s holds no certificate in PEM form", t.CAFile)
+		}
+	}
+	if t.CertFile != "" || t.KeyFile != "" {
+		pair, err := tls.LoadX509KeyPair(t.CertFile, t.KeyFile)
+		if err != nil {
+			return nil, fmt.Errorf("client certificate: %w", err)
+		}
+		c.Certificates = []tls.Certificate{pair}
+	}
+	return c, nil
+}
+
+// Payloads begin with a magic number and a sequence number, which tells our messages apart and one from the other.
+const (
+	payloadMagic = 0x6d716c61622d7072
+	minPayload   = 16
+)
+
+// payload makes the payload of message seq with so many bytes.
+func payload(seq uint64, size int) []byte {
+	b := make([]byte, max(size, minPayload))
+	binary.BigEndian.PutUint64(b, payloadMagic)
+	binary.BigEndian.PutUint64(b[8:], seq)
+	return b
+}
+
+// sequence reads the number of a message; false if it is not ours.
+func sequence(payload []byte) (uint64, bool) {
+	if len(payload) < minPayload || binary.BigEndian.Uint64(payload) != payloadMagic {
+		return 0, false
+	}
+	return binary.BigEndian.Uint64(payload[8:]), true
+}
+
+// message is message seq for a topic.
+func message(topic string, qos uint8, seq uint64) *proto.Message {
+	return &proto.Message{Token: seq, Topic: []byte(topic), QoS: qos, Payload: payload(seq, 0)}
+}

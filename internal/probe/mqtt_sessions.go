@@ -1,0 +1,216 @@
+package probe
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/mqlab/mqlab/internal/proto/mqtt"
+)
+
+const (
+	quiet        = 600 * time.Millisecond // after which nothing more is expected to arrive
+	offlineFirst = 1500                   // messages for a session that is away; doubled as long as all arrive
+	offlineBound = 12000
+	windowFirst  = 100 // messages for a subscriber that never acknowledges; doubled as long as all arrive
+	windowBound  = 12800
+	shortExpiry  = time.Second
+	expiryPause  = 3 * time.Second
+)
+
+// session drops the connection of a session, publishes, and comes back; then asks for a session of a second and comes
+// back later.
+func (m *mqttLab) session(ctx context.Context) ([]Answer, error) {
+	topic, id := m.topic(), m.id("session")
+	longest := func(c *mqtt.Config) {
+		if m.version == mqtt.V5 {
+			c.SessionExpiry = forever * time.Second
+		}
+	}
+	p, err := m.keep(ctx, id, longest)
+	if err != nil {
+		return nil, err
+	}
+	seen := sessionSeen{version: m.version}
+	if m.version == mqtt.V5 {
+		c, err := readClaims(p.greeting)
+		if err != nil {
+			return nil, err
+		}
+		seen.claimed = c.sessionExpiry
+	}
+	if _, err := p.subscribe(topic, "", 1); err != nil {
+		p.drop()
+		return nil, err
+	}
+	p.drop()
+	pub, err := m.connect(ctx, m.id("sessionpub"), nil)
+	if err != nil {
+		return nil, err
+	}
+	defer pub.close()
+	if _, err := pub.publishAll(topic, 1, 1, 1); err != nil {
+		return nil, err
+	}
+	if p, err = m.keep(ctx, id, longest); err != nil {
+		return nil, err
+	}
+	defer p.close()
+	seen.resumed = p.resumed
+	if err := p.await(1); err != nil && !errors.Is(err, errQuiet) {
+		return nil, err
+	}
+	seen.arrived = len(p.got) > 0
+	if m.version == mqtt.V5 {
+		seen.expiredAtOnce, seen.expiredLater, err = m.expires(ctx)
+	}
+	return []Answer{seen.kept(), seen.expiry()}, err
+}
+
+// expires asks for a session of a second and tells whether it is gone at once, and whether it is gone after three.
+func (m *mqttLab) expires(ctx context.Context) (atOnce, later bool, err error) {
+	ask := func(c *mqtt.Config) { c.SessionExpiry = shortExpiry }
+	for i, gone := range []*bool{nil, &atOnce, &later} {
+		if i == 2 {
+			if err := pause(ctx, expiryPause); err != nil {
+				return atOnce, later, err
+			}
+		}
+		p, err := m.keep(ctx, m.id("expiry"), ask)
+		if err != nil {
+			return atOnce, later, err
+		}
+		p.drop()
+		if gone != nil {
+			*gone = !p.resumed
+		}
+	}
+	return atOnce, later, nil
+}
+
+// pause waits, as long as the step may.
+func pause(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// away makes a session that is subscribed to a topic and whose connection is gone.
+func (m *mqttLab) away(ctx context.Context, id, topic string, qos uint8) error {
+	p, err := m.keep(ctx, id, nil)
+	if err != nil {
+		return err
+	}
+	if _, err = p.subscribe(topic, "", qos); err == nil {
+		err = p.settle()
+	}
+	p.close()
+	return err
+}
+
+// back lets the session come back and returns what was kept for it.
+func (m *mqttLab) back(ctx context.Context, id string) (arrived []uint64, resumed bool, err error) {
+	p, err := m.keep(ctx, id, nil)
+	if err != nil {
+		return nil, false, err
+	}
+	defer p.close()
+	err = p.listen(quiet)
+	if err == nil {
+		err = p.settle()
+	}
+	return p.sequences(), p.resumed, err
+}
+
+func (m *mqttLab) offline(ctx context.Context) ([]Answer, error) {
+	topic, id := m.topic(), m.id("offline")
+	pub, err := m.connect(ctx, m.id("offlinepub"), nil)
+	if err != nil {
+		return nil, err
+	}
+	defer pub.close()
+	seen := offlineSeen{}
+	for n := uint64(offlineFirst); n <= offlineBound; n *= 2 {
+		if err := m.away(ctx, id, topic, 1); err != nil {
+			return nil, err
+		}
+		accepted, err := pub.publishAll(topic, 1, 0, n)
+		if err != nil {
+			return nil, fmt.Errorf("publish %d: %w", n, err)
+		}
+		clear(pub.acked)
+		arrived, resumed, err := m.back(ctx, id)
+		if err != nil {
+			return nil, fmt.Errorf("come back: %w", err)
+		}
+		seen = offlineSeen{sent: n, accepted: accepted, arrived: arrived, resumed: resumed}
+		if end, _ := ctx.Deadline(); !seen.complete() || time.Until(end) < 2*patience {
+			break
+		}
+	}
+	return []Answer{seen.answer()}, nil
+}
+
+// offline0Messages are published with QoS 0 to a session that is away.
+const offline0Messages = 10
+
+func (m *mqttLab) offline0(ctx context.Context) ([]Answer, error) {
+	topic, id := m.topic(), m.id("offline0")
+	if err := m.away(ctx, id, topic, 1); err != nil {
+		return nil, err
+	}
+	pub, err := m.connect(ctx, m.id("offline0pub"), nil)
+	if err != nil {
+		return nil, err
+	}
+	defer pub.close()
+	if _, err := pub.publishAll(topic, 0, 0, offline0Messages); err != nil {
+		return nil, err
+	}
+	arrived, resumed, err := m.back(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	seen := offlineSeen{sent: offline0Messages, arrived: arrived, resumed: resumed}
+	return []Answer{seen.qos0()}, nil
+}
+
+func (m *mqttLab) inFlight(ctx context.Context) ([]Answer, error) {
+	topic := m.topic()
+	sub, err := m.connect(ctx, m.id("windowsub"), func(c *mqtt.Config) { c.HoldAcks = true })
+	if err != nil {
+		return nil, err
+	}
+	defer sub.drop()
+	if _, err := sub.subscribe(topic, "", 1); err != nil {
+		return nil, err
+	}
+	pub, err := m.connect(ctx, m.id("windowpub"), nil)
+	if err != nil {
+		return nil, err
+	}
+	defer pub.close()
+	seen := windowSeen{}
+	for n := uint64(windowFirst); n <= windowBound; n *= 2 {
+		if _, err := pub.publishAll(topic, 1, seen.sent, n-seen.sent); err != nil {
+			return nil, fmt.Errorf("publish %d: %w", n, err)
+		}
+		seen.sent = n
+		if err := sub.listen(quiet); err != nil {
+			return nil, err
+		}
+		if seen.arrived = len(sub.got); uint64(seen.arrived) < n {
+			break
+		}
+		if end, _ := ctx.Deadline(); time.Until(end) < patience {
+			break
+		}
+	}
+	return []Answer{seen.answer()}, nil
+}

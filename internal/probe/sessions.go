@@ -1,0 +1,163 @@
+package probe
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/mqlab/mqlab/internal/proto/mqtt"
+	"github.com/mqlab/mqlab/internal/summary"
+)
+
+// sessionSeen is what became of a session whose connection was lost.
+type sessionSeen struct {
+	version          byte
+	resumed, arrived bool
+	claimed          *uint32 // session expiry in seconds, when never was asked for
+
+	expiredAtOnce, expiredLater bool // a session of a second: gone at once, gone after three
+}
+
+func (s *sessionSeen) kept() Answer {
+	evidence := fmt.Sprintf("session present: %s; what was published meanwhile arrived: %s", yesNo(s.resumed), yesNo(s.arrived))
+	switch {
+	case s.resumed && s.arrived:
+		return decided(AskSession, "yes", "%s", evidence)
+	case !s.resumed && !s.arrived:
+		return decided(AskSession, "no", "%s", evidence)
+	}
+	return decided(AskSession, "partly", "%s", evidence)
+}
+
+func (s *sessionSeen) expiry() Answer {
+	if s.version != mqtt.V5 {
+		return undecided(AskExpiry, "MQTT 3.1.1 has no session expiry, and the broker does not tell its own")
+	}
+	longest, value := uint32(forever), "as asked, even never"
+	evidence := "asked for never, nothing else claimed"
+	if s.claimed != nil {
+		longest = *s.claimed
+		evidence = "asked for never, claimed " + expiryWords(longest)
+		if longest != forever {
+			value = "at most " + expiryWords(longest)
+		}
+	}
+	evidence += fmt.Sprintf("; a session of 1 s: there at once: %s, gone after 3 s: %s", yesNo(!s.expiredAtOnce), yesNo(s.expiredLater))
+	switch {
+	case longest == 0 || s.expiredAtOnce && !s.resumed:
+		value = "no sessions"
+	case s.expiredAtOnce:
+		return undecided(AskExpiry, "%s", evidence)
+	case !s.expiredLater:
+		value += ", ends late"
+	}
+	return decided(AskExpiry, value, "%s", evidence).with("longest_s", int64(longest))
+}
+
+// offlineSeen is what arrived of messages 0 to sent-1 that were published to a session that was away.
+type offlineSeen struct {
+	sent     uint64
+	accepted int // acknowledged without an error
+	arrived  []uint64
+	resumed  bool
+}
+
+// distinct are the numbers that arrived, sorted.
+func (s *offlineSeen) distinct() []uint64 { return distinct(s.arrived) }
+
+func distinct(list []uint64) []uint64 {
+	list = slices.Clone(list)
+	slices.Sort(list)
+	return slices.Compact(list)
+}
+
+func (s *offlineSeen) complete() bool { return uint64(len(s.distinct())) == s.sent }
+
+func (s *offlineSeen) answer() Answer {
+	got := s.distinct()
+	evidence := fmt.Sprintf("of %s sent (%s confirmed) arrived %s: %s", count(s.sent), count(s.accepted), count(len(got)), ranges(got))
+	figures := func(a Answer) Answer {
+		return a.with("sent", int64(s.sent)).with("arrived", int64(len(got))).with("confirmed", int64(s.accepted))
+	}
+	switch {
+	case !s.resumed:
+		return figures(decided(AskOffline, "none: session not kept", "%s", evidence))
+	case s.complete():
+		return figures(decided(AskOffline, "no limit to "+count(s.sent), "%s", evidence))
+	case len(got) == 0:
+		return figures(decided(AskOffline, "nothing kept", "%s", evidence))
+	}
+	return figures(decided(AskOffline, count(len(got))+", "+droppedEnd(got, s.sent), "%s", evidence))
+}
+
+func (s *offlineSeen) qos0() Answer {
+	got := s.distinct()
+	evidence := fmt.Sprintf("of %d sent arrived %d", s.sent, len(got))
+	value := "dropped"
+	switch {
+	case s.complete():
+		value = "queued"
+	case len(got) > 0:
+		value = "partly queued"
+	}
+	return decided(AskOffline0, value, "%s", evidence)
+}
+
+// droppedEnd says which of the messages 0 to sent-1 are missing among those that arrived, sorted and not all.
+func droppedEnd(got []uint64, sent uint64) string {
+	n := uint64(len(got))
+	switch {
+	case n == 0:
+		return "all dropped"
+	case got[n-1] == n-1:
+		return "newest dropped"
+	case got[0] == sent-n:
+		return "oldest dropped"
+	case got[0] == 0 && got[n-1] == sent-1:
+		return "dropped between"
+	}
+	return "dropped here and there"
+}
+
+// ranges writes sorted numbers as at most three ranges.
+func ranges(list []uint64) string {
+	const most = 3
+	text, n := "", 0
+	for i := 0; i < len(list); n++ {
+		j := i
+		for j+1 < len(list) && list[j+1] == list[j]+1 {
+			j++
+		}
+		if n == most {
+			return text + ", …"
+		}
+		if n > 0 {
+			text += ", "
+		}
+		text += fmt.Sprint(list[i])
+		if j > i {
+			text += fmt.Sprintf("–%d", list[j])
+		}
+		i = j + 1
+	}
+	if n == 0 {
+		return "none"
+	}
+	return "numbers " + text
+}
+
+// windowSeen is how many messages arrived at a subscriber that never acknowledged.
+type windowSeen struct {
+	sent    uint64
+	arrived int
+}
+
+func (s *windowSeen) answer() Answer {
+	evidence := fmt.Sprintf("%s sent, %s arrived without an acknowledgement", count(s.sent), count(s.arrived))
+	if uint64(s.arrived) >= s.sent {
+		return decided(AskInFlight, "no limit to "+count(s.sent), "%s", evidence).with("sent", int64(s.sent))
+	}
+	return decided(AskInFlight, count(s.arrived), "%s", evidence).with("messages", int64(s.arrived)).with("sent", int64(s.sent))
+}
+
+// count writes a number with separators.
+func count[T int | uint64 | int64](n T) string { return summary.Count(uint64(n)) }

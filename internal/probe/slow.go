@@ -1,0 +1,110 @@
+package probe
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/mqlab/mqlab/internal/summary"
+)
+
+const (
+	slowBound   = 64 << 20 // bytes that are published at most
+	slowPayload = 16 << 10
+	slowBatch   = 16       // messages between two looks at the subscriber
+	slowBuffer  = 64 << 10 // that our own kernel shall keep for the subscriber
+)
+
+// feeder publishes to a subscriber that does not read.
+type feeder interface {
+	// feed publishes messages first … first+n-1 of slowPayload bytes and returns when the broker has read them, and whether
+	// the broker tells that the subscriber is gone. n may be 0. The error is errBlocked if the broker stops reading.
+	feed(first, n uint64) (gone bool, err error)
+}
+
+// slowSeen is what happened to a subscriber that did not read.
+type slowSeen struct {
+	sent    uint64        // messages that the broker read
+	gone    bool          // the broker cut the subscriber off, by its own word
+	waited  time.Duration // from the first message to that, or to the end of our patience
+	blocked bool          // the broker stopped reading from the publisher
+	arrived []uint64      // when the subscriber read again
+	end     string        // of the subscriber's connection; empty = it goes on working
+}
+
+// starve publishes up to slowBound to sub, which does not read, waits (from the beginning) as long as linger for the broker
+// to cut it off, and lets it read then.
+func starve(ctx context.Context, sub *peer, f feeder, linger time.Duration) (slowSeen, error) {
+	if sub.tcp != nil {
+		_ = sub.tcp.SetReadBuffer(slowBuffer) // a hint; what the kernel keeps is counted as arrived
+	}
+	var s slowSeen
+	start := time.Now()
+	err := s.fill(ctx, f, start.Add(linger))
+	s.waited = time.Since(start)
+	switch {
+	case errors.Is(err, errBlocked):
+		s.blocked = true
+	case err != nil:
+		return s, fmt.Errorf("publisher, after %s: %w", summary.Bytes(s.sent*slowPayload), err)
+	}
+	if err := sub.listen(quiet); err != nil {
+		s.end = err.Error()
+	}
+	s.arrived = sub.sequences()
+	return s, nil
+}
+
+// fill publishes until the bound or the subscriber's end, and goes on looking for that until the deadline.
+func (s *slowSeen) fill(ctx context.Context, f feeder, deadline time.Time) (err error) {
+	for s.sent < slowBound/slowPayload && !s.gone {
+		if s.gone, err = f.feed(s.sent, slowBatch); err != nil {
+			return err
+		}
+		s.sent += slowBatch
+		if err := context.Cause(ctx); err != nil {
+			return err
+		}
+	}
+	for !s.gone && time.Now().Before(deadline) {
+		if err := pause(ctx, 100*time.Millisecond); err != nil {
+			return err
+		}
+		if s.gone, err = f.feed(s.sent, 0); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *slowSeen) answer() Answer {
+	got := distinct(s.arrived)
+	bytes := s.sent * slowPayload
+	size := summary.Bytes(bytes)
+	lost := s.sent - min(s.sent, uint64(len(got)))
+	evidence := fmt.Sprintf("%s sent in %s messages, %s arrived afterwards, %s lost", size, count(s.sent), count(len(got)), count(lost))
+	if s.end != "" {
+		evidence += "; then " + s.end
+	} else {
+		evidence += "; the connection stays"
+	}
+	var value string
+	switch {
+	case s.gone && s.sent*slowPayload < slowBound:
+		value = "cut at " + size
+	case s.gone:
+		value = fmt.Sprintf("cut after %.1f s", s.waited.Seconds())
+	case s.end != "" && !s.blocked:
+		value = "cut, by " + size
+	case s.blocked:
+		value = "publisher blocked at " + size
+	case lost == 0:
+		value = "all kept to " + size
+	default:
+		value = summary.Bytes(uint64(len(got))*slowPayload) + ", " + droppedEnd(got, s.sent)
+	}
+	return decided(AskSlow, value, "%s", evidence).
+		with("sent_bytes", int64(bytes)).with("sent", int64(s.sent)).with("arrived", int64(len(got))).with("lost", int64(lost)).
+		with("waited_ns", int64(s.waited))
+}

@@ -1,0 +1,45 @@
+package probe
+
+import "fmt"
+
+const notOurs = "it needs a restart, and this broker was not started by mqlab"
+
+// survivalSeen is what was left after the broker had ended and begun again.
+type survivalSeen struct {
+	question string
+	session  bool
+	sent     int
+	queued   int // of sent messages for the session
+	retained bool
+}
+
+func (s *survivalSeen) answer() Answer {
+	evidence := fmt.Sprintf("left: session %s, %d of %d queued messages, retained message %s",
+		yesNo(s.session), s.queued, s.sent, yesNo(s.retained))
+	value := "partly"
+	switch {
+	case s.session && s.queued == s.sent && s.retained:
+		value = "yes"
+	case !s.session && s.queued == 0 && !s.retained:
+		value = "no"
+	}
+	return decided(s.question, value, "%s", evidence).with("queued", int64(s.queued)).with("sent", int64(s.sent))
+}
+
+// logSeen is how many of the entries of a stream or queue were left.
+type logSeen struct {
+	question   string
+	what       string
+	sent, left int
+}
+
+func (s *logSeen) answer() Answer {
+	value := "partly"
+	switch s.left {
+	case s.sent:
+		value = "yes"
+	case 0:
+		value = "no"
+	}
+	return decided(s.question, value, "left: %d of %d %s", s.left, s.sent, s.what).with("left", int64(s.left)).with("sent", int64(s.sent))
+}
