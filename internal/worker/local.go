@@ -69,6 +69,7 @@ func NewLocal(share Share, cred Credentials, where netns.Place, sink Sink) (*Loc
 	p := &share.Trial.Params
 	w := &Local{share: share, sink: sink, failed: make(chan error, 1)}
 	w.ctx, w.cancel = context.WithCancel(context.Background())
+	where = netns.Spread(where, end.addr, share.Publishers.Len()+share.Subscribers.Len())
 	w.dial = &dialer{ctx: w.ctx, place: where, addr: end.addr, timeout: p.Connect.Timeout, noDelay: p.NoDelay}
 	if end.secure {
 		if w.dial.tls, err = tlsConfig(share.Trial.Subject.TLS, end.host); err != nil {
