@@ -84,6 +84,7 @@ var kinds = map[name]kind{
 	{"mosquitto", Process}: mosquitto{},
 	{"nats", Process}:      natsServer{},
 	{"redis", Process}:     redisServer{},
+	{"rabbitmq", Process}:  rabbitMQ{},
 }
 
 // Find tells whether the broker of s can be provided here, without starting it. For an external broker it opens and

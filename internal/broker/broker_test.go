@@ -26,7 +26,7 @@ func TestMain(m *testing.M) {
 		case guard.Verb:
 			syscall.Exit(guard.Main(os.Stdin))
 		case "lab":
-			os.Exit(lab())
+			os.Exit(lab(os.Args[2:]...))
 		case LimitedVerb:
 			os.Exit(Limited(os.Args[2:]))
 		case Verb:
@@ -37,18 +37,23 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// lab starts every broker that is here and waits to be killed.
-func lab() int {
+// lab starts every broker that is here and starts fast, or the slow ones named, and waits to be killed.
+func lab(slow ...string) int {
 	g, err := guard.Start()
 	if err != nil {
 		fmt.Println(err)
 		return 1
 	}
+	for _, broker := range slow {
+		_, _ = Start(context.Background(), subject(broker, Process, Tuned), Options{Guard: g})
+	}
 	for _, s := range []plan.Subject{
 		subject("mosquitto", Process, AsShipped), subject("mochi", Embedded, AsShipped),
 		subject("nats", Process, Tuned), subject("nats", Embedded, Tuned), subject("redis", Process, Tuned),
 	} {
-		_, _ = Start(context.Background(), s, Options{Guard: g})
+		if len(slow) == 0 {
+			_, _ = Start(context.Background(), s, Options{Guard: g})
+		}
 	}
 	fmt.Println("up")
 	select {}
@@ -56,6 +61,11 @@ func lab() int {
 
 func subject(broker, runtime, variant string) plan.Subject {
 	return plan.Subject{Name: broker + "@" + runtime, Broker: broker, Runtime: runtime, Variant: variant}
+}
+
+func over(protocol string, s plan.Subject) plan.Subject {
+	s.Protocol = protocol
+	return s
 }
 
 // subjects are all that can be started here. A missing program is a failure where everything must be there (CI).
@@ -66,6 +76,7 @@ func subjects(t *testing.T) (all []plan.Subject) {
 		subject("mosquitto", Process, AsShipped), subject("mosquitto", Process, Tuned),
 		subject("nats", Process, AsShipped), subject("nats", Process, Tuned),
 		subject("redis", Process, AsShipped), subject("redis", Process, Tuned),
+		subject("rabbitmq", Process, Tuned),
 	} {
 		if f := Find(t.Context(), s); f.OK {
 			all = append(all, s)
@@ -247,6 +258,7 @@ func TestUnusableSubjects(t *testing.T) {
 		{subject("nats", Process, AsShipped), with("/bin/false"), "/bin/false is not a working nats-server: exit status 1"},
 		{subject("mochi", Embedded, AsShipped), with("/bin/false"), "mochi exited with 1 before it was ready"},
 		{subject("mochi", Embedded, AsShipped), with("/bin/echo"), `mochi said "broker mochi`},
+		{over(plan.MQTT5, subject("rabbitmq", Process, AsShipped)), with("/opt/rabbitmq/3.12.1/sbin/rabbitmq-server"), "rabbitmq-server cannot be run: "},
 		{subject("mochi", Embedded, "fast"), o, `mochi has no variant "fast"`},
 		{subject("kafka", Process, AsShipped), o, "no broker kafka@process: choose from mochi@embedded, mosquitto@process"},
 		{subject("mochi", Embedded, AsShipped), Options{}, "guard"},
@@ -265,6 +277,33 @@ func TestChildUsage(t *testing.T) {
 	for _, args := range [][]string{nil, {"mochi"}, {"kafka", "--config", "{}"}, {"mochi", "--config", "{"}} {
 		if code := Main(args, strings.NewReader(""), io.Discard); code != 1 {
 			t.Errorf("Main(%q) = %d", args, code)
+		}
+	}
+}
+
+// TestRabbitMQTuned: a list of options replaces RabbitMQ's defaults, of which TCP_NODELAY must not be lost.
+func TestRabbitMQTuned(t *testing.T) {
+	s := over(plan.MQTT311, subject("rabbitmq", Process, Tuned))
+	i := start(t, need(t, s), options(t))
+	for key, want := range map[string]string{"mqtt.tcp_listen_options": "{nodelay,true}", "mqtt.prefetch": "65535", "tcp_listeners": "[]"} {
+		if got := setting(i, key); !strings.Contains(got.Value, want) || got.Source != effective {
+			t.Errorf("%s = %+v, want %s", key, got, want)
+		}
+	}
+	if err := i.Stop(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestRabbitMQSpeaksMQTT5SinceVersion(t *testing.T) {
+	for version, want := range map[string]bool{"3.10.8": false, "3.12.14": false, "3.13.0": true, "4.2.1": true, "": true} {
+		s := &site{version: version, protocol: plan.MQTT5}
+		if err := rabbitSpeaks(s); (err == nil) != want {
+			t.Errorf("version %q: %v", version, err)
+		}
+		s.protocol = plan.MQTT311
+		if err := rabbitSpeaks(s); err != nil {
+			t.Errorf("version %q: %v", version, err)
 		}
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/mqlab/mqlab/internal/clock"
 	"github.com/mqlab/mqlab/internal/netns"
 	"github.com/mqlab/mqlab/internal/proto"
+	"github.com/mqlab/mqlab/internal/proto/amqp091"
 	"github.com/mqlab/mqlab/internal/proto/mqtt"
 	"github.com/mqlab/mqlab/internal/proto/nats"
 	"github.com/mqlab/mqlab/internal/proto/resp"
@@ -19,7 +20,7 @@ import (
 const greetLimit = time.Second // for one attempt
 
 // greet connects and returns nil when the broker accepted the connection in its own protocol: MQTT CONNACK, NATS PONG,
-// Redis PONG.
+// Redis PONG, AMQP channel.open-ok.
 // A mere TCP connection proves nothing: some brokers listen long before they serve.
 func greet(ctx context.Context, place netns.Place, scheme, address string) error {
 	ctx, cancel := context.WithTimeout(ctx, greetLimit)
@@ -38,6 +39,8 @@ func greet(ctx context.Context, place netns.Place, scheme, address string) error
 		session = mqtt.NewClient(&mqtt.Config{Version: mqtt.V311, CleanStart: true}, "mqlab-ready")
 	case "nats":
 		session = nats.NewClient(&nats.Config{Name: "mqlab-ready"})
+	case "amqp":
+		session = amqp091.NewClient(&amqp091.Config{User: "guest", Password: "guest"}, "mqlab-ready")
 	case "redis":
 		session = resp.NewPubSub(&resp.Config{}, "mqlab-ready")
 	default:

@@ -1,6 +1,8 @@
 package broker
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -14,6 +16,7 @@ import (
 	"time"
 
 	"github.com/mqlab/mqlab/internal/cgroup"
+	"github.com/mqlab/mqlab/internal/guard"
 	"github.com/mqlab/mqlab/internal/netns"
 	"github.com/mqlab/mqlab/internal/plan"
 )
@@ -27,8 +30,11 @@ const (
 type site struct {
 	ctx        context.Context
 	place      netns.Place
+	guard      *guard.Guard
 	dir        string // a temporary folder for it alone
 	path       string // of its program
+	version    string // as far as it is known beforehand
+	protocol   string // that will be spoken; empty = the broker's main one
 	variant    string
 	maxMessage int
 	profile    plan.Profile
@@ -51,8 +57,30 @@ func (s *site) file(base, content string) (string, error) {
 	return path, os.WriteFile(path, []byte(content), 0o600)
 }
 
+// output runs a program beside the broker to its end and returns what it wrote. Nothing of it is left afterwards.
+func (s *site) output(ctx context.Context, env []string, name string, args ...string) (string, error) {
+	var out bytes.Buffer
+	cmd := s.place.Command(ctx, name, args...)
+	cmd.Dir, cmd.Env = s.dir, append(environment(s.dir), env...)
+	cmd.Stdout, cmd.Stderr = &out, &out
+	cmd.WaitDelay = time.Second
+	if err := s.guard.Spawn(cmd); err != nil {
+		return "", err
+	}
+	err := errors.Join(cmd.Wait(), s.guard.End(cmd.Process.Pid))
+	if err != nil {
+		t := &tail{buf: out.Bytes()}
+		err = fmt.Errorf("%s: %w: %s", filepath.Base(name), err, t.lastLine())
+	}
+	return out.String(), err
+}
+
+// isMQTT tells which listener a broker of several protocols needs.
+func isMQTT(protocol string) bool { return protocol == plan.MQTT5 || protocol == plan.MQTT311 }
+
 // program is how a broker is run.
 type program struct {
+	path     string // instead of the program that was found
 	args     []string
 	env      []string
 	scheme   string // of its URL
@@ -60,6 +88,8 @@ type program struct {
 	patience time.Duration
 	config   []Setting
 	exits    []int // exit codes besides 0 of an orderly end
+	// complaint, if set, recognises the line by which the broker says why it ended; else it is the last one.
+	complaint *regexp.Regexp
 	// started, if set, is called as soon as the process runs; readBack, if set, when it is ready.
 	started  func(pid int) error
 	readBack func(ctx context.Context) (*report, error)
@@ -77,7 +107,7 @@ type report struct {
 var errPortTaken = errors.New("the port was taken")
 
 // portTaken recognises the messages of brokers and systems.
-var portTaken = regexp.MustCompile(`(?i)address (already )?in use|only one usage of each socket address`)
+var portTaken = regexp.MustCompile(`(?i)address (already )?in use|eaddrinuse|bind to distribution port|only one usage of each socket address`)
 
 // launch runs the broker, again if its port was taken in between.
 func launch(ctx context.Context, k kind, f Finding, s plan.Subject, o Options) (i *Instance, err error) {
@@ -96,7 +126,8 @@ func launchOnce(ctx context.Context, k kind, f Finding, s plan.Subject, o Option
 		return nil, fmt.Errorf("%s: %w", s.Broker, err)
 	}
 	w := &site{
-		ctx: ctx, place: o.Place, dir: dir, path: f.Path, variant: s.Variant, maxMessage: o.MaxMessageBytes, profile: o.Profile,
+		ctx: ctx, place: o.Place, guard: o.Guard, dir: dir, path: f.Path, version: f.Version,
+		protocol: s.Protocol, variant: s.Variant, maxMessage: o.MaxMessageBytes, profile: o.Profile,
 	}
 	p, err := k.prepare(w)
 	if err != nil {
@@ -125,13 +156,13 @@ func launchOnce(ctx context.Context, k kind, f Finding, s plan.Subject, o Option
 func newInstance(name, dir string, p *program, o Options) *Instance {
 	return &Instance{
 		Config: p.config, Limits: make(map[string]int64), name: name, dir: dir, guard: o.Guard, program: p,
-		stderr: &tail{also: o.Stderr}, done: make(chan struct{}), exited: make(chan error, 1),
+		stderr: &tail{also: o.Stderr, complaint: p.complaint}, done: make(chan struct{}), exited: make(chan error, 1),
 	}
 }
 
 // run starts the process. The channel brings the first line of an embedded broker.
 func (i *Instance) run(w *site) (first <-chan string, err error) {
-	path, args, err := i.cell.command(w.path, i.program.args)
+	path, args, err := i.cell.command(cmp.Or(i.program.path, w.path), i.program.args)
 	if err != nil {
 		return nil, err
 	}

@@ -252,9 +252,35 @@ func TestOwnSessionAndTree(t *testing.T) {
 
 func TestKilledLabLeavesNoBroker(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
-	for n := range 8 {
+	moments := []time.Duration{0} // the first waits until all are up
+	for range 7 {
+		moments = append(moments, time.Duration(random.IntN(300))*time.Millisecond)
+	}
+	killLab(t, 2+fast(t)/2, moments)
+}
+
+// TestKilledLabLeavesNoTree: brokers of several processes, some of which leave group and session.
+func TestKilledLabLeavesNoTree(t *testing.T) {
+	need(t, subject("rabbitmq", Process, Tuned))
+	killLab(t, 2+5, []time.Duration{0, 500 * time.Millisecond, 1500 * time.Millisecond}, "rabbitmq")
+}
+
+// fast counts the subjects that lab starts when nothing is named, in two variants each.
+func fast(t *testing.T) (n int) {
+	for _, s := range subjects(t) {
+		if s.Broker != "rabbitmq" {
+			n++
+		}
+	}
+	return n
+}
+
+// killLab starts a lab and kills it at each moment; in the first at least so many processes must be there.
+func killLab(t *testing.T, least int, moments []time.Duration, brokers ...string) {
+	t.Helper()
+	for n, moment := range moments {
 		tmp := t.TempDir()
-		cmd := exec.Command(os.Args[0], "lab")
+		cmd := exec.Command(os.Args[0], append([]string{"lab"}, brokers...)...)
 		cmd.Env = append(os.Environ(), "TMPDIR="+tmp) // by which its processes are recognised
 		out, err := cmd.StdoutPipe()
 		if err != nil {
@@ -263,14 +289,13 @@ func TestKilledLabLeavesNoBroker(t *testing.T) {
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
-		moment := time.Duration(random.IntN(300)) * time.Millisecond
 		if n == 0 {
 			_, _ = bufio.NewReader(out).ReadString('\n')
 		} else {
 			<-time.After(moment)
 		}
 		count := running(t, tmp)
-		if n == 0 && count < 2+len(subjects(t))/2 {
+		if n == 0 && count < least {
 			t.Errorf("only %d processes when all are up", count)
 		}
 		if err := cmd.Process.Kill(); err != nil {

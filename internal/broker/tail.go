@@ -3,6 +3,8 @@ package broker
 import (
 	"bytes"
 	"io"
+	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"unicode"
@@ -15,7 +17,8 @@ const (
 
 // tail keeps the end of what a broker writes, for error messages.
 type tail struct {
-	also io.Writer // gets everything; nil = nobody
+	also      io.Writer      // gets everything; nil = nobody
+	complaint *regexp.Regexp // recognises the line that says what is wrong; nil = the last one does
 
 	mu  sync.Mutex
 	buf []byte
@@ -42,9 +45,14 @@ func (t *tail) String() string {
 	return string(t.buf[max(0, len(t.buf)-tailBytes):])
 }
 
-// lastLine returns the last line that says something, fit for an error message; "" if there is none.
+// lastLine returns the complaint or else the last line that says something, fit for an error message; "" if there is none.
 func (t *tail) lastLine() string {
 	lines := strings.Split(t.String(), "\n")
+	if t.complaint != nil {
+		if i := slices.IndexFunc(lines, t.complaint.MatchString); i >= 0 {
+			lines = lines[:i+1]
+		}
+	}
 	for i := len(lines) - 1; i >= 0; i-- {
 		line := strings.TrimSpace(strings.Map(func(r rune) rune {
 			if unicode.IsPrint(r) {
