@@ -102,9 +102,14 @@ func evenResampling(n int) (r resampling) {
 func (r resampling) of(values []float64) medians {
 	sorted := slices.Sorted(slices.Values(values))
 	type point struct{ v, p float64 }
-	points := make([]point, len(r))
-	for n, m := range r {
-		points[n] = point{mean(sorted[m.i], sorted[m.j]), m.p}
+	points := make([]point, 0, len(r))
+	for _, m := range r {
+		v := mean(sorted[m.i], sorted[m.j])
+		if last := len(points) - 1; last >= 0 && points[last].v == v { // samples that were drawn themselves have many ties
+			points[last].p += m.p
+			continue
+		}
+		points = append(points, point{v, m.p})
 	}
 	slices.SortFunc(points, func(a, b point) int { return cmp.Compare(a.v, b.v) })
 	var m medians
