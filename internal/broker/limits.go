@@ -45,9 +45,6 @@ func CanLimit(p plan.Profile, runtime string, cores int, memory uint64) error {
 	case runtime == Docker:
 		return nil // the engine sets the limits
 	}
-	if hard, ok := hardOpenFiles(); ok && uint64(p.OpenFiles) > hard {
-		return fmt.Errorf("machine %s has a limit of %d open files; this user may have %d (ulimit -Hn)", p.Name, p.OpenFiles, hard)
-	}
 	var made []string
 	g, err := cgroup.Make("check-"+strconv.Itoa(os.Getpid()), limitsOf(p), func(dir string) { made = append(made, dir) })
 	if err == nil {

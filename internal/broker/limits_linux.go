@@ -30,19 +30,19 @@ func limited(args []string) error {
 		return err
 	}
 	if c.OpenFiles > 0 {
-		n := uint64(c.OpenFiles)
-		if err := syscall.Setrlimit(syscall.RLIMIT_NOFILE, &syscall.Rlimit{Cur: n, Max: n}); err != nil {
-			return fmt.Errorf("limit of %d open files: %w", n, err)
+		if err := limitOpenFiles(uint64(c.OpenFiles)); err != nil {
+			return fmt.Errorf("limit of %d open files: %w", c.OpenFiles, err)
 		}
 	}
 	return errors.Join(errors.New(args[1]), syscall.Exec(args[1], args[1:], os.Environ()))
 }
 
-// hardOpenFiles is how many files a child may be allowed to open; false = more than anybody asks for: root may raise it.
-func hardOpenFiles() (uint64, bool) {
-	var l syscall.Rlimit
-	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &l); err != nil || os.Geteuid() == 0 {
-		return 0, false
+// limitOpenFiles sets the limit of this process to n, or to what this user may have at most if that is less.
+func limitOpenFiles(n uint64) error {
+	err := syscall.Setrlimit(syscall.RLIMIT_NOFILE, &syscall.Rlimit{Cur: n, Max: n})
+	var now syscall.Rlimit
+	if !errors.Is(err, syscall.EPERM) || syscall.Getrlimit(syscall.RLIMIT_NOFILE, &now) != nil || now.Max >= n {
+		return err
 	}
-	return l.Max, true
+	return syscall.Setrlimit(syscall.RLIMIT_NOFILE, &syscall.Rlimit{Cur: now.Max, Max: now.Max})
 }

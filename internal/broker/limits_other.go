@@ -12,6 +12,3 @@ func Limited([]string) int {
 	fmt.Fprintln(os.Stderr, "this system has no control groups")
 	return exitLimits
 }
-
-// hardOpenFiles is of no matter here.
-func hardOpenFiles() (uint64, bool) { return 0, false }

@@ -129,10 +129,24 @@ func (g *group) load() string {
 		each(rate) + "; " +
 		each(func(p *plan.Params) string { return fmt.Sprintf("QoS %d", p.QoS) }) + ", " + g.rows[0].cell.Guarantee + "; measured for " +
 		each(func(p *plan.Params) string { return p.Phases.Measure.String() })
+	if machine := each(machine); machine != "" {
+		text += "; " + machine
+	}
 	if faults := each(faults); faults != "" {
 		text += "; " + faults
 	}
 	return text + "."
+}
+
+// machine names what the broker was held to.
+func machine(p *plan.Params) string {
+	switch {
+	case p.Profile.Off:
+		return "machine " + p.Profile.Name + " not enforced"
+	case p.Profile.Limited():
+		return "machine " + p.Profile.Name
+	}
+	return ""
 }
 
 // rate describes the pace of all publishers together.
@@ -187,6 +201,16 @@ func (g *group) sentences() list {
 	for _, r := range g.rows {
 		if r.cell.Valid == 0 {
 			points = append(points, paragraph{r.label + " has no valid trial and is not ranked.", bad})
+		}
+	}
+	return points
+}
+
+// killed lists the subjects that were ended for want of memory: a result, though there is no figure.
+func (g *group) killed() (points list) {
+	for _, r := range g.rows {
+		if r.cell.KilledForMemory != "" {
+			points = append(points, paragraph{r.label + ": " + r.cell.KilledForMemory + ".", bad})
 		}
 	}
 	return points

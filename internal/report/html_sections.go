@@ -40,6 +40,9 @@ func (p *page) compare() {
 	}
 	p.each("Comparison", "", func(sec *section, g *group) {
 		sec.say(plain, g.load())
+		if killed := g.killed(); len(killed) > 0 {
+			sec.add(killed)
+		}
 		if len(g.unlike) > 0 {
 			sec.say(caution, unlikeWords(g))
 		}

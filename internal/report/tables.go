@@ -26,6 +26,9 @@ var (
 func (d *document) group(g *group, several bool) {
 	sec := d.section(g.heading)
 	sec.say(plain, g.load())
+	if killed := g.killed(); len(killed) > 0 {
+		sec.add(killed)
+	}
 	if len(g.unlike) > 0 {
 		var words []string
 		for _, u := range g.unlike {

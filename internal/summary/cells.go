@@ -15,6 +15,8 @@ type Cell struct {
 	Valid     int               `json:"valid"` // those not invalid; only they count below
 	Counts    Counts            `json:"counts"`
 	LostRatio *float64          `json:"lost_ratio,omitempty"` // of those expected, over all repetitions
+	// KilledForMemory says at how many connections the broker was ended for want of memory, where it was; of the first such trial.
+	KilledForMemory string `json:"killed_for_memory,omitempty"`
 }
 
 // CountField is one of the numbers of Counts.
@@ -78,6 +80,9 @@ func cellsOf(trials []Trial) []Cell {
 		}
 		c := &cells[n]
 		c.Trials = append(c.Trials, t.ID)
+		if killed := t.reason("killed_for_memory"); killed != "" && c.KilledForMemory == "" {
+			c.KilledForMemory = killed
+		}
 		if t.Validity == Invalid {
 			continue
 		}

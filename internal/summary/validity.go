@@ -214,6 +214,9 @@ func (t *Trial) checkMessages(f *folded) {
 	if c.Foreign > 0 {
 		t.add(Warning, "foreign", "%s messages were not of this run: somebody else uses its topics", Count(c.Foreign))
 	}
+	if f.rec.Checks.KilledForMemory != nil {
+		return // what became of its connections follows
+	}
 	if conns.Lost > 0 {
 		t.add(Warning, "connections_lost", "%s connections were lost, %s came back", Count(conns.Lost), Count(conns.Reconnected))
 	}
@@ -286,6 +289,9 @@ func (t *Trial) checkMachine(f *folded) {
 		t.add(Warning, "limits_off", "machine %s was asked for, but not enforced (--no-limits): the broker had the whole host", p.Name)
 		return
 	}
+	if n, ok := t.Broker.Limits["open_files"]; ok && n < int64(p.OpenFiles) {
+		t.add(note, "fewer_files", "the broker may open %s files, not the %s of machine %s: this user may give no more", Count(uint64(n)), Count(uint64(p.OpenFiles)), p.Name)
+	}
 	if n := f.rec.Checks.MemoryKills; n > 0 && f.rec.Checks.KilledForMemory == nil {
 		t.add(Warning, "memory_kills", "%s of the broker's processes were killed for memory while it went on", Count(n))
 	}
@@ -299,6 +305,16 @@ func (t *Trial) checkMachine(f *folded) {
 	if has := float64(hosts[0].Cores); p.CPUs+*t.Generator.Cores > has {
 		t.add(note, "shared_cores", "broker (%s) and generator (%s) share this host's %s cores", Number(p.CPUs), Number(*t.Generator.Cores), Number(has))
 	}
+}
+
+// reason is the text of the reason with the code; "" if there is none.
+func (t *Trial) reason(code string) string {
+	for _, r := range t.Reasons {
+		if r.Code == code {
+			return r.Text
+		}
+	}
+	return ""
 }
 
 // memoryKill is the verdict on a broker that its machine was too small for.
