@@ -28,6 +28,17 @@ func describeHost() run.Host {
 	return h
 }
 
+// unfit says which limits of this host a trial would break.
+func unfit(f doctor.Facts) func(plan.Estimate) string {
+	return func(e plan.Estimate) string {
+		var parts []string
+		for _, problem := range doctor.Check(e, f) {
+			parts = append(parts, problem.Short())
+		}
+		return strings.Join(parts, "; ")
+	}
+}
+
 // checkHost refuses a plan that this host's limits forbid, and names the limits: they must not be taken for the broker's.
 func checkHost(p *plan.Plan) error {
 	facts := doctor.Quick()

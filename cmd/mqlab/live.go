@@ -36,6 +36,9 @@ func newLive(w io.Writer, p *plan.Plan) *live {
 		trials = "trial"
 	}
 	_, _ = fmt.Fprintf(w, "%s: %d %s, about %s, seed %d\n", p.Scenario, e.Trials, trials, e.Duration.Round(time.Second), p.Seed)
+	for _, l := range p.LeftOut {
+		_, _ = fmt.Fprintf(w, "left out: %s: it %s\n", plan.Settings(l.Set), l.Why)
+	}
 	return &live{w: w, over: isTerminal(w), width: terminalWidth(w), trials: e.Trials}
 }
 

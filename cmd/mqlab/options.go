@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mqlab/mqlab/internal/broker"
+	"github.com/mqlab/mqlab/internal/doctor"
 	"github.com/mqlab/mqlab/internal/plan"
 	"github.com/mqlab/mqlab/internal/scenario"
 	"github.com/mqlab/mqlab/scenarios"
@@ -117,6 +118,7 @@ func (s *source) resolve(ctx context.Context) (*plan.Plan, error) {
 		Seed:      rand.Uint64() >> 11, // exact in every JSON reader
 		Installed: func(subject plan.Subject) bool { return broker.Find(ctx, subject).OK },
 		ReadFile:  os.ReadFile,
+		Unfit:     unfit(doctor.Quick()),
 	})
 }
 

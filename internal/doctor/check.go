@@ -29,11 +29,16 @@ func (p *Problem) String() string {
 	if p.Change != "" {
 		remedy = p.Change + " (or " + remedy + ")"
 	}
+	return "the plan " + p.Short() + ": " + remedy
+}
+
+// Short is the same without the remedy.
+func (p *Problem) Short() string {
 	what := p.What
 	if p.Bytes {
 		what = "of " + what
 	}
-	return fmt.Sprintf("the plan needs %s %s, but %s offers %s: %s", p.Amount(p.Need.Need), what, p.Limit, p.Amount(p.Have), remedy)
+	return fmt.Sprintf("needs %s %s, but %s offers %s", p.Amount(p.Need.Need), what, p.Limit, p.Amount(p.Have))
 }
 
 // Amount writes a number or a size.
@@ -66,8 +71,12 @@ func Needs(e plan.Estimate, f Facts) []Need {
 			})
 		}
 	}
-	if p := f.Ports; p != nil {
-		needs = append(needs, Need{What: "local ports", Limit: portRange(f.OS), Need: uint64(e.Ports), Have: p.Free(), Change: widenPorts(uint64(e.Ports), f.OS)})
+	ports := uint64(e.Ports)
+	if f.OS == "linux" {
+		ports = uint64(e.PortsAway) // those towards loopback come from as many source addresses as it takes
+	}
+	if p := f.Ports; p != nil && ports > 0 {
+		needs = append(needs, Need{What: "local ports", Limit: portRange(f.OS), Need: ports, Have: p.Free(), Change: widenPorts(ports, f.OS)})
 	}
 	if have, ok := f.memory(); ok {
 		ends := uint64(e.Connections)

@@ -17,7 +17,7 @@ func roomy() Facts {
 }
 
 func connections(n int) plan.Estimate {
-	return plan.Estimate{Connections: n, OpenFiles: n + 1, Ports: n + 1, BrokerStarts: 1}
+	return plan.Estimate{Connections: n, OpenFiles: n + 1, Ports: n + 1, PortsAway: n + 1, BrokerStarts: 1}
 }
 
 func TestCheck(t *testing.T) {
@@ -46,6 +46,12 @@ func TestCheck(t *testing.T) {
 		"ports": {connections(1000), func(f *Facts) { f.Ports = &Ports{Low: 1, High: 1005, Reserved: 5} }, []string{
 			`the plan needs 1,001 local ports, but net.ipv4.ip_local_port_range offers 1,000: ` +
 				`sudo sysctl -w net.ipv4.ip_local_port_range="1024 65535" (or use fewer connections)`,
+		}},
+		"ports of several loopback addresses": {
+			func() plan.Estimate { e := connections(1000); e.PortsAway = 0; return e }(), func(f *Facts) { f.Ports.High = f.Ports.Low }, nil,
+		},
+		"loopback elsewhere": {func() plan.Estimate { e := connections(1000); e.PortsAway = 0; return e }(), func(f *Facts) { f.OS, f.Ports.High = "darwin", f.Ports.Low }, []string{
+			"the plan needs 1,001 local ports, but net.inet.ip.portrange offers 1: sudo sysctl -w net.inet.ip.portrange.first=1024 (or use fewer connections)",
 		}},
 		"more ports than there are": {connections(65_000), func(f *Facts) { f.OpenFiles, f.Memory = nil, nil }, []string{
 			"the plan needs 65,001 local ports, but net.ipv4.ip_local_port_range offers 28,232: use fewer connections",

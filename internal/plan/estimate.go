@@ -14,11 +14,12 @@ type Estimate struct {
 	PayloadBytes int64 `json:"payload_bytes,omitempty"` // of messages and deliveries, without any protocol's overhead
 	// AsFastAsPossible counts the trials whose messages cannot be foretold and are in no sum.
 	AsFastAsPossible int           `json:"as_fast_as_possible_trials,omitempty"`
-	Duration         time.Duration `json:"duration_ns"`     // if nothing is late
-	DurationMax      time.Duration `json:"duration_max_ns"` // if every drain takes its whole time
-	Connections      int           `json:"connections"`     // most at one time
-	OpenFiles        int           `json:"open_files"`      // for them, in mqlab and in the broker each; without their own
-	Ports            int           `json:"ports"`           // one for each connection, one for the broker
+	Duration         time.Duration `json:"duration_ns"`          // if nothing is late
+	DurationMax      time.Duration `json:"duration_max_ns"`      // if every drain takes its whole time
+	Connections      int           `json:"connections"`          // most at one time
+	OpenFiles        int           `json:"open_files"`           // for them, in mqlab and in the broker each; without their own
+	Ports            int           `json:"ports"`                // one for each connection, one for the broker
+	PortsAway        int           `json:"ports_away,omitempty"` // of them, those towards a broker that may be on another host
 }
 
 // Allowances for what takes time but is no phase.
@@ -44,6 +45,7 @@ func (p *Plan) Estimate() Estimate {
 		sum.Connections = max(sum.Connections, e.Connections)
 		sum.OpenFiles = max(sum.OpenFiles, e.OpenFiles)
 		sum.Ports = max(sum.Ports, e.Ports)
+		sum.PortsAway = max(sum.PortsAway, e.PortsAway)
 	}
 	return sum
 }
@@ -64,7 +66,9 @@ func (t *Trial) Estimate() Estimate {
 		DurationMax:  t.longest(),
 	}
 	e.Duration = e.DurationMax - p.Phases.Drain + min(p.Phases.Drain, shortDrain)
-	if t.Subject.Runtime != "external" {
+	if t.Subject.Runtime == "external" {
+		e.PortsAway = p.connections()
+	} else {
 		e.BrokerStarts = 1
 	}
 	if p.Pacing == "max" {

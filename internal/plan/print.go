@@ -52,6 +52,9 @@ func Print(w io.Writer, p *Plan, width int) error {
 	}
 	t.b.WriteByte('\n')
 	t.estimate(p.Estimate())
+	for _, l := range p.LeftOut {
+		t.line("left out", Settings(l.Set)+": it "+l.Why)
+	}
 	t.b.WriteByte('\n')
 	t.order(p)
 	_, err := io.WriteString(w, t.b.String())
@@ -194,13 +197,9 @@ func (t *text) order(p *Plan) {
 		for ; i < len(p.Trials) && p.Trials[i].Point == first.Point && p.Trials[i].Repetition == first.Repetition; i++ {
 			names = append(names, p.Trials[i].Subject.Name)
 		}
-		var values []string
-		for _, a := range first.Params.Set {
-			values = append(values, a.Key+" "+a.Value)
-		}
 		what := strings.Join(names, ", ")
-		if len(values) > 0 {
-			what = strings.Join(values, ", ") + ": " + what
+		if len(first.Params.Set) > 0 {
+			what = Settings(first.Params.Set) + ": " + what
 		}
 		ids := strconv.Itoa(first.ID)
 		if len(names) > 1 {
@@ -208,6 +207,15 @@ func (t *text) order(p *Plan) {
 		}
 		t.line(ids, what)
 	}
+}
+
+// Settings writes the matrix values of a point.
+func Settings(set []Assignment) string {
+	values := make([]string, len(set))
+	for i, a := range set {
+		values[i] = a.Key + " " + a.Value
+	}
+	return strings.Join(values, ", ")
 }
 
 // count writes a number of things.

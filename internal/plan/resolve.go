@@ -13,6 +13,9 @@ type Options struct {
 	Seed uint64
 	// Installed reports whether a process subject that auto may stand for is there. Nil: none is.
 	Installed func(Subject) bool
+	// Unfit says why the host cannot carry out a trial, "" if it can. It is asked where the scenario wants only what fits. Nil:
+	// everything fits.
+	Unfit func(Estimate) string
 	// ReadFile reads a payload file. Nil: there is none.
 	ReadFile func(name string) ([]byte, error)
 }
@@ -30,7 +33,9 @@ func Resolve(s *scenario.Scenario, o Options) (*Plan, error) {
 		}
 		r.checkLoad(&points[i], &params[i])
 	}
+	params, leftOut := r.fit(s, points, subjects, params)
 	p := &Plan{
+		LeftOut:     leftOut,
 		Scenario:    s.Name,
 		Description: s.Description,
 		Seed:        o.Seed,
@@ -43,7 +48,7 @@ func Resolve(s *scenario.Scenario, o Options) (*Plan, error) {
 	if s.Seed != nil {
 		p.Seed = *s.Seed
 	}
-	if n := len(subjects) * len(points) * s.Repeat; n > maxTrials {
+	if n := len(subjects) * len(params) * s.Repeat; n > maxTrials {
 		r.problems.Add(s.At("matrix"), "matrix", "%d trials are too many: at most %d", n, maxTrials)
 	} else {
 		p.Trials = interleave(p.Seed, subjects, params, s.Repeat)
@@ -164,6 +169,7 @@ func (r *resolver) params(p *scenario.Point) Params {
 		PayloadText:  l.Payload.Text,
 		QoS:          uint8(l.QoS),
 		Retain:       l.Retain,
+		Storage:      l.Storage,
 		Topic:        l.Topic,
 		ClientID:     l.ClientID,
 		Connect:      connect(p),

@@ -11,22 +11,38 @@ type Plan struct {
 	Seed        uint64    `json:"seed"`
 	Repeat      int       `json:"repeat"`
 	Subjects    []Subject `json:"subjects"`
-	Limits      []string  `json:"limits,omitempty"` // what the results must keep, as written
+	Limits      []string  `json:"limits,omitempty"`   // what the results must keep, as written
+	LeftOut     []LeftOut `json:"left_out,omitempty"` // points that do not fit this host
 	Trials      []Trial   `json:"trials"`
+}
+
+// LeftOut is a point of the matrix that the host's limits forbid.
+type LeftOut struct {
+	Set []Assignment `json:"set"`
+	Why string       `json:"why"` // one line that names the limit
 }
 
 // Subject is what a trial measures: a broker, how it runs, its configuration variant, and the protocol spoken to it.
 // It is written broker[:variant][/protocol][@runtime], or as a URL.
 type Subject struct {
-	Name     string `json:"name"`              // as written, shortest form
-	Broker   string `json:"broker,omitempty"`  // absent: an external broker does not tell
-	Variant  string `json:"variant,omitempty"` // as-shipped, tuned; absent: an external broker's is not known
-	Protocol string `json:"protocol"`          // mqtt5, mqtt311, nats, amqp091, redis, redis-streams
-	Runtime  string `json:"runtime"`           // embedded, process, docker, external
-	Image    string `json:"image,omitempty"`   // docker only; absent: the one that package broker knows
-	URL      string `json:"url,omitempty"`     // external only; never holds credentials
-	Auth     Auth   `json:"auth,omitzero"`     // where credentials are found; never the credentials themselves
-	TLS      TLS    `json:"tls,omitzero"`      // external only
+	Name      string `json:"name"`                         // as written, shortest form
+	Broker    string `json:"broker,omitempty"`             // absent: an external broker does not tell
+	Variant   string `json:"variant,omitempty"`            // as-shipped, tuned; absent: an external broker's is not known
+	Protocol  string `json:"protocol"`                     // mqtt5, mqtt311, nats, jetstream, amqp091, redis, redis-streams
+	Subscribe string `json:"subscribe_protocol,omitempty"` // of subscribers; absent: that of publishers
+	Runtime   string `json:"runtime"`                      // embedded, process, docker, external
+	Image     string `json:"image,omitempty"`              // docker only; absent: the one that package broker knows
+	URL       string `json:"url,omitempty"`                // external only; never holds credentials
+	Auth      Auth   `json:"auth,omitzero"`                // where credentials are found; never the credentials themselves
+	TLS       TLS    `json:"tls,omitzero"`                 // external only
+}
+
+// SubscribeProtocol is what subscribers speak: the publishers' protocol, unless it is another.
+func (s *Subject) SubscribeProtocol() string {
+	if s.Subscribe != "" {
+		return s.Subscribe
+	}
+	return s.Protocol
 }
 
 // Auth names where the credentials of an external broker are read from.
@@ -72,9 +88,10 @@ type Params struct {
 	PayloadText  string       `json:"payload_text,omitempty"` // Tail of it follows the stamp
 	QoS          uint8        `json:"qos"`                    // see Trial.Guarantee
 	Retain       bool         `json:"retain,omitempty"`
-	Window       int          `json:"window,omitempty"` // unacknowledged messages per publisher; 0 = QoS 0, where it has no meaning
-	Topic        string       `json:"topic"`            // template: {run} {stream} {publisher}; levels separated by / for every protocol
-	ClientID     string       `json:"client_id"`        // template: {run} {role} {n}
+	Storage      string       `json:"storage,omitempty"` // of a JetStream stream: file, memory; absent: file
+	Window       int          `json:"window,omitempty"`  // unacknowledged messages per publisher; 0 = QoS 0, where it has no meaning
+	Topic        string       `json:"topic"`             // template: {run} {stream} {publisher}; levels separated by / for every protocol
+	ClientID     string       `json:"client_id"`         // template: {run} {role} {n}
 	Connect      Connect      `json:"connect"`
 	Phases       Phases       `json:"phases"`
 	Engine       string       `json:"engine"`          // auto, loop, goroutine
@@ -85,7 +102,7 @@ type Params struct {
 	Faults       []Fault      `json:"faults,omitempty"`
 	Samples      bool         `json:"samples,omitempty"`
 	Profile      Profile      `json:"profile,omitzero"` // the machine that the broker is held to
-	Set          []Assignment `json:"set,omitempty"` // the matrix values of this point, in the order written
+	Set          []Assignment `json:"set,omitempty"`    // the matrix values of this point, in the order written
 }
 
 // Assignment is one matrix value of a point.

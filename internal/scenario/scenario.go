@@ -30,6 +30,10 @@ type Scenario struct {
 	// the same as above.
 	Matrix Matrix `yaml:"matrix"`
 
+	// Fit leaves out the points of the matrix that this host's limits (open files, ports, memory) forbid, and says which and
+	// why. Otherwise nothing is measured if one of them does not fit.
+	Fit bool `yaml:"fit"`
+
 	// Limits are what the results must keep, one text each: p99 < 5ms, mosquitto: lost = 0, p99 not worse than baseline.
 	Limits []Limit `yaml:"limits"`
 
@@ -128,9 +132,11 @@ type Load struct {
 	Burst Burst `yaml:"burst"`
 	// Payload is what a message carries; payload: 1KiB is short for payload: {size: 1KiB}.
 	Payload Payload `yaml:"payload" short:"size"`
-	// QoS is the quality of service 0, 1 or 2 as MQTT defines it. NATS core knows 0 only, AMQP 0-9-1 and Redis know 0
-	// and 1.
+	// QoS is the quality of service 0, 1 or 2 as MQTT defines it. NATS core knows 0 only; JetStream, AMQP 0-9-1
+	// and Redis know 0 and 1.
 	QoS int `yaml:"qos" min:"0" max:"2"`
+	// Storage is where JetStream keeps the messages: file (as it does unless told), or memory.
+	Storage string `yaml:"storage" oneof:"file memory"`
 	// Retain asks the broker to keep the last message of every topic.
 	Retain bool `yaml:"retain"`
 	// Window is how many messages of one publisher may be unacknowledged (QoS 1 and 2).
