@@ -117,6 +117,11 @@ func (f *reportFlags) write(out io.Writer, s *summary.Summary, r *run.Run, o rep
 	if f.format != htmlFormat {
 		return report.Write(out, f.format, s, o)
 	}
+	return writeHTML(out, s, r, o)
+}
+
+// writeHTML writes the page whose words are explained.
+func writeHTML(out io.Writer, s *summary.Summary, r *run.Run, o report.Options) error {
 	return report.HTMLExplained(out, s, r, o, func(word string) string {
 		text, _ := explain.Text(word)
 		return text

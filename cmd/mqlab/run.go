@@ -196,7 +196,11 @@ func (r *runner) finish(folder *run.Writer, stdout io.Writer, asJSON, interrupte
 	if err := folder.Finish(report.Contract(s, g)); err != nil {
 		return err
 	}
-	o := report.Options{Color: colours(stdout), Dir: folder.Dir(), Gate: g}
+	o := report.Options{Dir: folder.Dir(), Gate: g}
+	if err := writePage(folder.Dir(), s, opened, o); err != nil {
+		return err
+	}
+	o.Color = colours(stdout)
 	if asJSON {
 		err = report.JSON(stdout, s, o)
 	} else {
@@ -209,6 +213,15 @@ func (r *runner) finish(folder *run.Writer, stdout io.Writer, asJSON, interrupte
 		return exitError{code: exitInterrupted, err: fmt.Errorf("interrupted; what was measured is in %s", folder.Dir())}
 	}
 	return ended(s, g)
+}
+
+// writePage leaves the report of a run in its folder, to be opened in a browser.
+func writePage(dir string, s *summary.Summary, r *run.Run, o report.Options) error {
+	f, err := os.Create(filepath.Join(dir, "report.html"))
+	if err != nil {
+		return err
+	}
+	return errors.Join(writeHTML(f, s, r, o), f.Close())
 }
 
 // ended tells by the exit code what a reader must know first: nothing was measured, a limit was missed, a cell has no result, a
