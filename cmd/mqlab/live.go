@@ -42,12 +42,14 @@ func newLive(w io.Writer, p *plan.Plan) *live {
 	return &live{w: w, over: isTerminal(w), width: terminalWidth(w), trials: e.Trials}
 }
 
+// more announces trials on top of the plan.
+func (l *live) more(n int) { l.trials += n }
+
 // begin starts the line of a trial.
 func (l *live) begin(t plan.Trial) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.trial, l.response, l.expected, l.delivered, l.rate = t, hist.New(), 0, 0, 0
-	l.trials = max(l.trials, t.ID) // repetitions of disturbed trials come on top of the plan
 	if l.over {
 		l.show("starting")
 	}

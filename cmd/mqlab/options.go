@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"math/rand/v2"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -51,6 +52,7 @@ func (f *planFlags) register(cmd *cobra.Command) {
 type source struct {
 	*scenario.Scenario
 	text string
+	dir  string // where the files that it names are, "" = the current folder
 }
 
 // load reads the scenario that args name (a built-in or a file; none = the default) and applies the flags.
@@ -59,7 +61,7 @@ func (f *planFlags) load(cmd *cobra.Command, args []string) (*source, error) {
 	if len(args) > 0 {
 		name = args[0]
 	}
-	file, text, err := read(name)
+	file, text, folder, err := read(name)
 	if err != nil {
 		return nil, err
 	}
@@ -96,30 +98,59 @@ func (f *planFlags) load(cmd *cobra.Command, args []string) (*source, error) {
 		s.Limit(limit)
 	}
 	s.CheckLimits(checkLimit)
-	return &source{s, string(text)}, nil
+	return &source{Scenario: s, text: string(text), dir: folder}, nil
 }
 
-// read returns a built-in scenario, or a file.
-func read(name string) (file string, text []byte, err error) {
+// read returns a built-in scenario, or a file and the folder that it is in.
+func read(name string) (file string, text []byte, folder string, err error) {
 	if slices.Contains(scenarios.Names(), name) {
 		text, err = scenarios.Read(name)
-		return name + ".yaml", text, err
+		return name + ".yaml", text, "", err
 	}
 	text, err = os.ReadFile(name)
 	if errors.Is(err, fs.ErrNotExist) {
-		return name, nil, usageError("there is no scenario and no file %q; %s", name, scenario.Suggest(name, scenarios.Names()))
+		err = usageError("there is no scenario and no file %q; %s", name, scenario.Suggest(name, scenarios.Names()))
 	}
-	return name, text, err
+	return name, text, filepath.Dir(name), err
+}
+
+// beside returns the path of a file that the scenario names: relative to the scenario's own.
+func (s *source) beside(name string) string {
+	if name == "" || filepath.IsAbs(name) {
+		return name
+	}
+	return filepath.Join(s.dir, name)
+}
+
+// locate makes every file that a subject names one of the current folder.
+func (s *source) locate(subject *plan.Subject) {
+	for _, file := range []*string{
+		&subject.TLS.CAFile, &subject.TLS.CertFile, &subject.TLS.KeyFile, &subject.Auth.PasswordFile,
+	} {
+		*file = s.beside(*file)
+	}
 }
 
 // resolve makes the plan. Brokers that are not installed are left out where the scenario says auto.
 func (s *source) resolve(ctx context.Context) (*plan.Plan, error) {
-	return plan.Resolve(s.Scenario, plan.Options{
+	p, err := plan.Resolve(s.Scenario, plan.Options{
 		Seed:      rand.Uint64() >> 11, // exact in every JSON reader
 		Installed: func(subject plan.Subject) bool { return broker.Find(ctx, subject).OK },
-		ReadFile:  os.ReadFile,
+		ReadFile:  func(name string) ([]byte, error) { return os.ReadFile(s.beside(name)) },
 		Unfit:     unfit(doctor.Quick()),
 	})
+	if err != nil {
+		return nil, err
+	}
+	for i := range p.Subjects {
+		s.locate(&p.Subjects[i])
+	}
+	for i := range p.Trials {
+		t := &p.Trials[i]
+		s.locate(&t.Subject)
+		t.Params.PayloadFile = s.beside(t.Params.PayloadFile)
+	}
+	return p, nil
 }
 
 func lines(text string) []string { return strings.Split(strings.TrimRight(text, "\n"), "\n") }

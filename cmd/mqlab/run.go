@@ -132,7 +132,9 @@ func (r *runner) trials(ctx context.Context, folder *run.Writer, g *guard.Guard)
 	if err != nil {
 		return err
 	}
-	return r.series(ctx, lab, live, folder, replacements(summary.Of(so), r.plan.Trials))
+	again := replacements(summary.Of(so), r.plan.Trials)
+	live.more(len(again))
+	return r.series(ctx, lab, live, folder, again)
 }
 
 func (r *runner) series(ctx context.Context, lab *trial.Lab, live *live, folder *run.Writer, trials []plan.Trial) error {

@@ -178,8 +178,10 @@ func (c *Core) Begin(start, measure, end int64) {
 	c.pubs.begin(c.opened, start, measure, end, c.Emit)
 	c.subs.begin(c.opened, start, measure, end, c.Emit)
 	for _, cl := range c.clients {
-		if cl.pub != nil {
-			cl.pub.begin(start, end)
+		if cl.pub == nil {
+			continue
+		}
+		if cl.pub.begin(start, end); !cl.pub.done {
 			c.progress.Waiting++
 			c.schedule(cl)
 		}

@@ -68,6 +68,7 @@ func (p *publisher) begin(start, end int64) {
 	}
 	p.hand.pacer = p.Pacer
 	p.hand.step(start)
+	p.done = !p.hand.more
 }
 
 // next is when publish should be called: at the next due time, at once if a connection with room has work left.

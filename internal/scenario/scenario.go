@@ -169,7 +169,7 @@ type Payload struct {
 	// Form is the form of the stamp: binary (40 bytes), or json where clients must see valid JSON.
 	Form string `yaml:"form" oneof:"binary json"`
 	// File is a file whose content follows the stamp. With form json it must hold a JSON object; the stamp becomes its
-	// first member. The path is relative to the current folder.
+	// first member. The path is relative to the folder of the scenario file.
 	File string `yaml:"file"`
 	// Text is a text that follows the stamp; with form json as for file.
 	Text string `yaml:"text"`
