@@ -89,12 +89,20 @@ func ask(ctx context.Context, s plan.Subject, login broker.Login) (r *probe.Repo
 	if err != nil {
 		return nil, err
 	}
-	restart, done := probe.Respawn(instance, g)
+	o := probe.Options{Login: login}
+	again, err := probe.NewRespawner(instance, g)
+	if err == nil {
+		o.Restart = again.Restart
+	} else {
+		o.NoRestart = err.Error()
+	}
 	defer func() {
 		_ = instance.Stop(context.WithoutCancel(ctx)) // it reports the end that the probe has caused
-		err = errors.Join(err, done())
+		if again != nil {
+			err = errors.Join(err, again.End())
+		}
 	}()
-	r, err = probe.Run(ctx, s, instance.URL, probe.Options{Login: login, Restart: restart})
+	r, err = probe.Run(ctx, s, instance.URL, o)
 	if err != nil {
 		return nil, fmt.Errorf("probe %s: %w", s.Name, err)
 	}

@@ -1,5 +1,364 @@
 package probe
 
-import "context"
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
 
-func prepareAMQP(ctx context.Context, l *lab, r *Report) ([]step, error) { return nil, nil }
+	"github.com/mqlab/mqlab/internal/proto"
+	"github.com/mqlab/mqlab/internal/proto/amqp091"
+)
+
+// amqpLab is the lab for AMQP 0-9-1. It publishes to the topic exchange that every broker has.
+type amqpLab struct{ *lab }
+
+const (
+	amqpExchange = "amq.topic"
+	amqpExpires  = int64(60_000) // milliseconds after which the broker removes a durable queue of ours that nobody uses
+)
+
+func prepareAMQP(ctx context.Context, l *lab, r *Report) ([]step, error) {
+	n := &amqpLab{l}
+	p, err := n.connect(ctx, "first", nil)
+	if err != nil {
+		return nil, fmt.Errorf("no AMQP connection is accepted: %w", err)
+	}
+	p.close()
+	return []step{
+		{[]string{AskConfirms}, "publish with publisher confirms", 2 * patience, n.confirms},
+		{[]string{AskMandatory}, "publish mandatory to a key that no queue is bound to", 2 * patience, n.mandatory},
+		{[]string{AskWildcards}, "bind queues with * and #, then publish", 3 * patience, n.wildcards},
+		{[]string{AskGroups}, "publish to two consumers of one queue", 3 * patience, n.groups},
+		{[]string{AskQuorum}, "declare a queue of type quorum, publish to it", 3 * patience, n.quorum},
+		{[]string{AskPayload}, "publish ever larger messages to a consumer", 5 * patience, n.payloads},
+		{[]string{AskOffline}, "publish to a durable queue whose consumer is away", 4 * patience, n.offline},
+		{[]string{AskInFlight}, "publish to a consumer that never acknowledges, without prefetch", 4 * patience, n.inFlight},
+		{[]string{AskNagle}, nagleHow, 2 * patience, n.nagle},
+		{[]string{AskSlow}, "publish to a consumer that does not read", 6 * patience, n.slow},
+		{[]string{AskTerm}, "durable queue, persistent messages; end by SIGTERM, start again", 8 * patience, n.survival(AskTerm, false)},
+		{[]string{AskKill}, "durable queue, persistent messages; end by SIGKILL, start again", 8 * patience, n.survival(AskKill, true)},
+	}, nil
+}
+
+// key is a routing key that no other step uses.
+func (n *amqpLab) key() string { return strings.ReplaceAll(n.topic(), "/", ".") }
+
+// connect opens a client of this name; adjust may change its configuration.
+func (n *amqpLab) connect(ctx context.Context, name string, adjust func(*amqp091.Config)) (*peer, error) {
+	c := &amqp091.Config{User: n.login.User, Password: n.login.Password, Exchange: amqp091.Exchange{Name: amqpExchange}}
+	if c.User == "" {
+		c.User, c.Password = "guest", "guest" // which brokers accept from this host
+	}
+	if adjust != nil {
+		adjust(c)
+	}
+	if err := c.Validate(); err != nil {
+		return nil, err
+	}
+	return n.open(ctx, amqp091.NewClient(c, n.run+name))
+}
+
+// durable makes queues outlive their consumer, for a minute, and messages the broker.
+func durable(c *amqp091.Config) {
+	c.Persistent = true
+	c.Queue = amqp091.Queue{Durable: true, Arguments: amqp091.Table{{Name: "x-expires", Value: amqpExpires}}}
+}
+
+// pair connects a publisher and a consumer with a queue of its own.
+func (n *amqpLab) pair(ctx context.Context, key string, qos uint8, adjust func(*amqp091.Config)) (p pair, err error) {
+	if p.sub, err = n.connect(ctx, "sub", adjust); err != nil {
+		return p, err
+	}
+	if _, err = p.sub.subscribe(key, "", qos); err == nil {
+		p.pub, err = n.connect(ctx, "pub", nil)
+	}
+	if err != nil {
+		p.close()
+		return pair{}, err
+	}
+	return p, nil
+}
+
+func (n *amqpLab) confirms(ctx context.Context) ([]Answer, error) {
+	key := n.key()
+	p, err := n.pair(ctx, key, 1, nil)
+	if err != nil {
+		return nil, err
+	}
+	defer p.close()
+	accepted, err := p.pub.publishAll(key, 1, 1, 10)
+	if err != nil {
+		return []Answer{decided(AskConfirms, "no", "%v", err)}, nil
+	}
+	return []Answer{decided(AskConfirms, yesNo(accepted == 10), "of 10 messages %d were confirmed", accepted)}, nil
+}
+
+func (n *amqpLab) mandatory(ctx context.Context) ([]Answer, error) {
+	p, err := n.connect(ctx, "mandatory", func(c *amqp091.Config) { c.Mandatory = true })
+	if err != nil {
+		return nil, err
+	}
+	defer p.close()
+	if _, err := p.publishAll(n.key(), 1, 1, 1); err != nil {
+		return nil, err
+	}
+	var returned *amqp091.ReasonError
+	if errors.As(p.acked[1], &returned) {
+		return []Answer{decided(AskMandatory, "yes", "%v", returned)}, nil
+	}
+	return []Answer{decided(AskMandatory, "no", "the message was confirmed, not returned")}, nil
+}
+
+func (n *amqpLab) wildcards(ctx context.Context) ([]Answer, error) {
+	base := n.key()
+	one, err := n.pair(ctx, base+".*.leaf", 1, nil)
+	if err != nil {
+		return nil, err
+	}
+	defer one.close()
+	rest, err := n.pair(ctx, base+".#", 1, nil)
+	if err != nil {
+		return nil, err
+	}
+	defer rest.close()
+	seen := wildcardsSeen{one: "*", rest: "#"}
+	seen.oneGot, seen.restGot, err = viaWildcards(one.pub, one.sub, rest.sub, base+".a.leaf", 1)
+	return []Answer{seen.answer()}, err
+}
+
+func (n *amqpLab) groups(ctx context.Context) ([]Answer, error) {
+	key := n.key()
+	seen := sharedSeen{sent: sharedMessages}
+	var members [2]*peer
+	for i := range members {
+		p, err := n.connect(ctx, fmt.Sprint("member", i), nil)
+		if err != nil {
+			return nil, err
+		}
+		defer p.close()
+		if _, err := p.subscribe(key, n.run, 1); err != nil {
+			return nil, err
+		}
+		members[i] = p
+	}
+	pub, err := n.connect(ctx, "pub", nil)
+	if err != nil {
+		return nil, err
+	}
+	defer pub.close()
+	if _, err := pub.publishAll(key, 1, 1, sharedMessages); err != nil {
+		return nil, err
+	}
+	for i, p := range members {
+		if err := p.listen(400 * time.Millisecond); err != nil {
+			return nil, err
+		}
+		seen.got[i] = p.sequences()
+	}
+	return []Answer{seen.answer(AskGroups)}, nil
+}
+
+func (n *amqpLab) quorum(ctx context.Context) ([]Answer, error) {
+	key := n.key()
+	p, err := n.pair(ctx, key, 1, func(c *amqp091.Config) {
+		durable(c)
+		c.Queue.Type = "quorum"
+	})
+	if err != nil {
+		return []Answer{decided(AskQuorum, "no", "%v", err)}, nil
+	}
+	defer p.close()
+	if _, err := p.pub.publishAll(key, 1, 1, 1); err != nil {
+		return nil, err
+	}
+	if err := p.sub.await(1); err != nil {
+		return []Answer{decided(AskQuorum, "no", "declared, but the message did not arrive: %v", err)}, nil
+	}
+	return []Answer{decided(AskQuorum, "yes", "declared, and a message arrived through it")}, nil
+}
+
+func (n *amqpLab) payloads(ctx context.Context) ([]Answer, error) {
+	key := n.key()
+	seen := sizeSeen{bound: packetBound}
+	seq := uint64(0)
+	err := seen.search(func(size int) (bool, string, error) {
+		seq++
+		p, err := n.pair(ctx, key, 1, nil)
+		if err != nil {
+			return false, "", err
+		}
+		defer p.close()
+		arrived := make(chan error, 1)
+		go func() { arrived <- p.sub.await(seq) }()
+		m := message(key, 1, seq)
+		m.Payload = payload(seq, size)
+		if err = p.pub.publish(m); err == nil {
+			err = p.pub.settle()
+		}
+		return <-arrived == nil, fmt.Sprint("it did not arrive: ", errors.Join(err, p.pub.acked[seq])), nil
+	})
+	return []Answer{seen.answer(AskPayload)}, err
+}
+
+// away declares a durable queue that is bound to key, and leaves it without a consumer.
+func (n *amqpLab) away(ctx context.Context, name, key string) error {
+	p, err := n.connect(ctx, name, durable)
+	if err != nil {
+		return err
+	}
+	_, err = p.subscribe(key, "", 1)
+	p.close()
+	return err
+}
+
+// back consumes what the durable queue has kept.
+func (n *amqpLab) back(ctx context.Context, name, key string) ([]uint64, error) {
+	p, err := n.connect(ctx, name, durable)
+	if err != nil {
+		return nil, err
+	}
+	defer p.close()
+	if _, err := p.subscribe(key, "", 1); err != nil {
+		return nil, err
+	}
+	if err := p.listen(quiet); err != nil {
+		return nil, err
+	}
+	return p.sequences(), p.settle()
+}
+
+func (n *amqpLab) offline(ctx context.Context) ([]Answer, error) {
+	key := n.key()
+	pub, err := n.connect(ctx, "pub", nil)
+	if err != nil {
+		return nil, err
+	}
+	defer pub.close()
+	seen := offlineSeen{}
+	for sent := uint64(offlineFirst); sent <= offlineBound; sent *= 2 {
+		if err := n.away(ctx, "offline", key); err != nil {
+			return nil, err
+		}
+		accepted, err := pub.publishAll(key, 1, 0, sent)
+		if err != nil {
+			return nil, err
+		}
+		clear(pub.acked)
+		arrived, err := n.back(ctx, "offline", key)
+		if err != nil {
+			return nil, err
+		}
+		seen = offlineSeen{sent: sent, accepted: accepted, arrived: arrived, resumed: true}
+		if end, _ := ctx.Deadline(); !seen.complete() || time.Until(end) < 2*patience {
+			break
+		}
+	}
+	return []Answer{seen.answer()}, nil
+}
+
+func (n *amqpLab) inFlight(ctx context.Context) ([]Answer, error) {
+	key := n.key()
+	p, err := n.pair(ctx, key, 1, func(c *amqp091.Config) { c.HoldAcks = true })
+	if err != nil {
+		return nil, err
+	}
+	defer p.close()
+	seen, err := fillWindow(ctx, p, key)
+	return []Answer{seen.answer()}, err
+}
+
+func (n *amqpLab) nagle(ctx context.Context) ([]Answer, error) {
+	key := n.key()
+	p, err := n.pair(ctx, key, 0, nil)
+	if err != nil {
+		return nil, err
+	}
+	defer p.close()
+	return n.lab.nagle(ctx, p.sub, func(seq uint64) error { return p.pub.publish(message(key, 0, seq)) })
+}
+
+// amqpFeeder publishes mandatory messages: when the consumer is cut off, its queue goes with it, and they come back.
+type amqpFeeder struct {
+	pub *peer
+	key string
+}
+
+func (f *amqpFeeder) feed(first, n uint64) (sent uint64, gone bool, err error) {
+	for seq := first; seq < first+n; seq++ {
+		m := message(f.key, 0, seq)
+		m.Payload = payload(seq, slowPayload)
+		if err := f.pub.publish(m); err != nil {
+			return sent, false, err
+		}
+		sent++
+	}
+	if n == 0 {
+		if err := f.pub.publish(&proto.Message{Token: first, Topic: []byte(f.key)}); err != nil {
+			return 0, false, err
+		}
+	}
+	err = f.pub.settle()
+	if errors.Is(err, errQuiet) {
+		err = errBlocked
+	}
+	return sent, len(f.pub.acked) > 0, err
+}
+
+func (n *amqpLab) slow(ctx context.Context) ([]Answer, error) {
+	key := n.key()
+	p, err := n.pair(ctx, key, 0, nil)
+	if err != nil {
+		return nil, err
+	}
+	defer p.pub.close()
+	defer p.sub.drop()
+	pub, err := n.connect(ctx, "slowpub", func(c *amqp091.Config) { c.Mandatory = true })
+	if err != nil {
+		return nil, err
+	}
+	defer pub.close()
+	seen, err := starve(ctx, p.sub, &amqpFeeder{pub, key}, time.Second)
+	if err != nil {
+		return nil, err
+	}
+	return []Answer{seen.answer()}, nil
+}
+
+// survival publishes to a durable queue, restarts the broker, and looks what is left.
+func (n *amqpLab) survival(question string, kill bool) func(ctx context.Context) ([]Answer, error) {
+	return func(ctx context.Context) ([]Answer, error) {
+		if n.restart == nil {
+			return []Answer{undecided(question, "%s", n.noRestart)}, nil
+		}
+		key, name := n.key(), "survivor"
+		if err := n.away(ctx, name, key); err != nil {
+			return nil, err
+		}
+		pub, err := n.connect(ctx, "pub", durable)
+		if err != nil {
+			return nil, err
+		}
+		_, err = pub.publishAll(key, 1, 0, survivalMessages)
+		pub.close()
+		if err != nil {
+			return nil, err
+		}
+		if err := n.restarted(ctx, kill, func() error {
+			p, err := n.connect(ctx, "again", nil)
+			if err == nil {
+				p.close()
+			}
+			return err
+		}); err != nil {
+			return nil, err
+		}
+		arrived, err := n.back(ctx, name, key)
+		if err != nil {
+			return nil, err
+		}
+		seen := logSeen{question: question, what: "confirmed messages", sent: survivalMessages, left: len(distinct(arrived))}
+		return []Answer{seen.answer()}, nil
+	}
+}

@@ -30,9 +30,11 @@ type lab struct {
 	login   broker.Login
 	subject plan.Subject
 	restart func(ctx context.Context, kill bool) (string, error)
-	run     string // unique: in all topics, identifiers and keys
-	topics  int    // made so far
-	undo    []func(ctx context.Context) error
+	// noRestart is why restart is nil.
+	noRestart string
+	run       string // unique: in all topics, identifiers and keys
+	topics    int    // made so far
+	undo      []func(ctx context.Context) error
 }
 
 func newLab(s plan.Subject, address string, o *Options) (*lab, error) {
@@ -40,7 +42,10 @@ func newLab(s plan.Subject, address string, o *Options) (*lab, error) {
 	if err != nil || u.Host == "" {
 		return nil, fmt.Errorf("the broker's address %q is no URL", address)
 	}
-	l := &lab{place: o.Place, addr: u.Host, login: o.Login, subject: s, restart: o.Restart, run: unique()}
+	l := &lab{place: o.Place, addr: u.Host, login: o.Login, subject: s, restart: o.Restart, noRestart: o.NoRestart, run: unique()}
+	if l.noRestart == "" {
+		l.noRestart = notOurs
+	}
 	if l.place == nil {
 		l.place = netns.Host
 	}

@@ -196,21 +196,26 @@ func (m *mqttLab) inFlight(ctx context.Context) ([]Answer, error) {
 		return nil, err
 	}
 	defer pub.close()
-	seen := windowSeen{}
+	seen, err := fillWindow(ctx, pair{pub, sub}, topic)
+	return []Answer{seen.answer()}, err
+}
+
+// fillWindow publishes ever more messages to a subscriber that never acknowledges, as long as all arrive.
+func fillWindow(ctx context.Context, p pair, topic string) (seen windowSeen, err error) {
 	for n := uint64(windowFirst); n <= windowBound; n *= 2 {
-		if _, err := pub.publishAll(topic, 1, seen.sent, n-seen.sent); err != nil {
-			return nil, fmt.Errorf("publish %d: %w", n, err)
+		if _, err := p.pub.publishAll(topic, 1, seen.sent, n-seen.sent); err != nil {
+			return seen, fmt.Errorf("publish %d: %w", n, err)
 		}
 		seen.sent = n
-		if err := sub.listen(quiet); err != nil {
-			return nil, err
+		if err := p.sub.listen(quiet); err != nil {
+			return seen, err
 		}
-		if seen.arrived = len(sub.got); uint64(seen.arrived) < n {
+		if seen.arrived = len(p.sub.got); uint64(seen.arrived) < n {
 			break
 		}
 		if end, _ := ctx.Deadline(); time.Until(end) < patience {
 			break
 		}
 	}
-	return []Answer{seen.answer()}, nil
+	return seen, nil
 }

@@ -15,24 +15,25 @@ type mqttFeeder struct {
 	topic      string
 }
 
-func (f *mqttFeeder) feed(first, n uint64) (gone bool, err error) {
+func (f *mqttFeeder) feed(first, n uint64) (sent uint64, gone bool, err error) {
 	for seq := first; seq < first+n; seq++ {
 		m := message(f.topic, 0, seq)
 		m.Payload = payload(seq, slowPayload)
 		if err := f.pub.publish(m); err != nil {
-			return false, err
+			return sent, false, err
 		}
+		sent++
 	}
 	if err := f.pub.settle(); err != nil {
 		if errors.Is(err, errQuiet) {
 			err = errBlocked
 		}
-		return false, err
+		return sent, false, err
 	}
 	if _, err := f.watch.next(0); err != nil && !errors.Is(err, errQuiet) {
-		return false, err
+		return sent, false, err
 	}
-	return len(f.watch.got) > 0, nil
+	return sent, len(f.watch.got) > 0, nil
 }
 
 func (m *mqttLab) slow(ctx context.Context) ([]Answer, error) {

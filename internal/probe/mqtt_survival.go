@@ -2,7 +2,6 @@ package probe
 
 import (
 	"context"
-	"fmt"
 	"time"
 )
 
@@ -13,7 +12,7 @@ const survivalMessages = 10
 func (m *mqttLab) survival(question string, kill bool) func(ctx context.Context) ([]Answer, error) {
 	return func(ctx context.Context) ([]Answer, error) {
 		if m.restart == nil {
-			return []Answer{undecided(question, notOurs)}, nil
+			return []Answer{undecided(question, "%s", m.noRestart)}, nil
 		}
 		topic, id := m.topic(), m.id("survivor")
 		if err := m.away(ctx, id, topic, 1); err != nil {
@@ -60,31 +59,13 @@ func (m *mqttLab) store(ctx context.Context, topic, stored string) error {
 
 // again restarts the broker and waits until it accepts connections.
 func (m *mqttLab) again(ctx context.Context, kill bool) error {
-	if err := m.restarted(ctx, kill); err != nil {
-		return err
-	}
-	for {
+	return m.restarted(ctx, kill, func() error {
 		p, err := m.connect(ctx, m.id("again"), nil)
 		if err == nil {
 			p.close()
-			return nil
 		}
-		if pause(ctx, 50*time.Millisecond) != nil {
-			return fmt.Errorf("the broker is not back: %w", err)
-		}
-	}
-}
-
-// restarted ends the broker and starts it again.
-func (l *lab) restarted(ctx context.Context, kill bool) error {
-	addr, err := l.restart(ctx, kill)
-	if err != nil {
-		return fmt.Errorf("restart: %w", err)
-	}
-	if addr != "" {
-		l.addr = addr
-	}
-	return nil
+		return err
+	})
 }
 
 // remembers tells whether a retained message is there.

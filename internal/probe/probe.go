@@ -31,8 +31,9 @@ type Options struct {
 	Place netns.Place  // where connections start; nil = this host
 	Login broker.Login // of the clients
 	// Restart ends the broker, by SIGKILL or SIGTERM, and starts it again with the same data. It returns the broker's new
-	// address; empty = the same as before. nil: the broker is not ours to be restarted.
-	Restart func(ctx context.Context, kill bool) (addr string, err error)
+	// address; empty = the same as before. nil: it cannot be restarted.
+	Restart   func(ctx context.Context, kill bool) (addr string, err error)
+	NoRestart string // why Restart is nil; empty = the broker is not ours
 }
 
 // Answer is what is known about one question.

@@ -29,6 +29,5 @@ const (
 	AskStreams    = "streams"
 	AskConfirms   = "confirms"
 	AskMandatory  = "mandatory"
-	AskPriorities = "priorities"
 	AskQuorum     = "quorum queues"
 )

@@ -17,19 +17,22 @@ import (
 	"github.com/mqlab/mqlab/internal/guard"
 )
 
-// Respawn returns a function for Options.Restart that ends a broker of ours and runs its program again: with the same
-// arguments, environment and folder, and so with the same configuration and data. A broker whose process is not the
-// program itself (started by a script) has none: nil.
-//
-// The first process must still run. Stop of the instance reports its end as a crash afterwards; done ends the last process.
-func Respawn(i *broker.Instance, g *guard.Guard) (restart func(ctx context.Context, kill bool) (string, error), done func() error) {
-	none := func() error { return nil }
+// Respawner ends a broker of ours and runs its program again: with the same arguments, environment and folder, and so with
+// the same configuration and data. Its method Restart is made for Options.
+type Respawner struct {
+	guard *guard.Guard
+	process
+}
+
+// NewRespawner reads how the process of a broker was started. It fails if that cannot be read, or would not bring the broker
+// back. When the broker was restarted, Stop of the instance reports its end as a crash; End ends the last process.
+func NewRespawner(i *broker.Instance, g *guard.Guard) (*Respawner, error) {
 	if len(i.PIDs) != 1 {
-		return nil, none
+		return nil, errors.New(notOurs)
 	}
 	p, err := inspect(i.PIDs[0])
-	if err != nil || p.script() {
-		return nil, none
+	if err != nil {
+		return nil, fmt.Errorf("how the broker was started cannot be read: %w", err)
 	}
 	exited := i.Exited()
 	p.wait = func(ctx context.Context) error {
@@ -44,7 +47,7 @@ func Respawn(i *broker.Instance, g *guard.Guard) (restart func(ctx context.Conte
 			}
 		}
 	}
-	return func(ctx context.Context, kill bool) (string, error) { return p.restart(ctx, g, kill) }, func() error { return p.end(g) }
+	return &Respawner{g, *p}, nil
 }
 
 // process is a program that can be run again.
@@ -77,37 +80,33 @@ func inspect(pid int) (*process, error) {
 		return nil, err
 	}
 	p := &process{pid: pid, path: path, dir: dir, args: words(args)}
+	marked := false
 	for _, v := range words(env) {
-		if !strings.HasPrefix(v, guard.Marker+"=") {
+		if strings.HasPrefix(v, guard.Marker+"=") {
+			marked = true
+		} else {
 			p.env = append(p.env, v)
 		}
+	}
+	if !marked { // the program has written its title over arguments and environment
+		return nil, errors.New("the process hides its command line")
 	}
 	return p, nil
 }
 
 func words(b []byte) []string { return strings.Split(string(bytes.TrimRight(b, "\x00")), "\x00") }
 
-// script reports whether the process is an interpreter, whose children are the broker.
-func (p *process) script() bool {
-	for _, shell := range []string{"sh", "bash", "dash", "busybox"} {
-		if strings.HasSuffix(p.path, "/"+shell) {
-			return true
-		}
-	}
-	return false
-}
-
 // embedded reports whether the process is this program as a broker, which chooses its port and tells it.
 func (p *process) embedded() bool { return len(p.args) > 1 && p.args[1] == broker.Verb }
 
-// end kills the process that was started here, if there is one.
-func (p *process) end(g *guard.Guard) error {
+// End kills the process that was started here, if there is one.
+func (p *Respawner) End() error {
 	if !p.ours {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 2*patience)
 	defer cancel()
-	return errors.Join(p.stop(ctx, true), g.End(p.pid))
+	return errors.Join(p.stop(ctx, true), p.guard.End(p.pid))
 }
 
 func (p *process) stop(ctx context.Context, kill bool) error {
@@ -121,7 +120,8 @@ func (p *process) stop(ctx context.Context, kill bool) error {
 	return p.wait(ctx)
 }
 
-func (p *process) restart(ctx context.Context, g *guard.Guard, kill bool) (addr string, err error) {
+// Restart ends the broker, by SIGKILL or SIGTERM, and starts it again. It returns the new address of an embedded broker.
+func (p *Respawner) Restart(ctx context.Context, kill bool) (addr string, err error) {
 	if err := p.stop(ctx, kill); err != nil {
 		return "", fmt.Errorf("it does not end: %w", err)
 	}
@@ -135,7 +135,7 @@ func (p *process) restart(ctx context.Context, g *guard.Guard, kill bool) (addr 
 		}
 		cmd.Stdout = &firstLine{to: line}
 	}
-	if err := g.Spawn(cmd); err != nil {
+	if err := p.guard.Spawn(cmd); err != nil {
 		return "", err
 	}
 	ended := make(chan struct{})
@@ -155,6 +155,11 @@ func (p *process) restart(ctx context.Context, g *guard.Guard, kill bool) (addr 
 	if !p.embedded() {
 		return "", nil
 	}
+	return announced(ctx, line, ended)
+}
+
+// announced reads the line by which an embedded broker says where it listens.
+func announced(ctx context.Context, line <-chan []byte, ended <-chan struct{}) (addr string, err error) {
 	select {
 	case text := <-line:
 		var ready struct {

@@ -18,9 +18,10 @@ const (
 
 // feeder publishes to a subscriber that does not read.
 type feeder interface {
-	// feed publishes messages first … first+n-1 of slowPayload bytes and returns when the broker has read them, and whether
-	// the broker tells that the subscriber is gone. n may be 0. The error is errBlocked if the broker stops reading.
-	feed(first, n uint64) (gone bool, err error)
+	// feed publishes messages first … first+n-1 of slowPayload bytes and returns, when the broker has read them, how many
+	// there were and whether the broker tells that the subscriber is gone. With n = 0 it only asks for that. The error is
+	// errBlocked if the broker stops reading.
+	feed(first, n uint64) (sent uint64, gone bool, err error)
 }
 
 // slowSeen is what happened to a subscriber that did not read.
@@ -59,10 +60,11 @@ func starve(ctx context.Context, sub *peer, f feeder, linger time.Duration) (slo
 // fill publishes until the bound or the subscriber's end, and goes on looking for that until the deadline.
 func (s *slowSeen) fill(ctx context.Context, f feeder, deadline time.Time) (err error) {
 	for s.sent < slowBound/slowPayload && !s.gone {
-		if s.gone, err = f.feed(s.sent, slowBatch); err != nil {
+		var n uint64
+		n, s.gone, err = f.feed(s.sent, slowBatch)
+		if s.sent += n; err != nil {
 			return err
 		}
-		s.sent += slowBatch
 		if err := context.Cause(ctx); err != nil {
 			return err
 		}
@@ -71,7 +73,7 @@ func (s *slowSeen) fill(ctx context.Context, f feeder, deadline time.Time) (err 
 		if err := pause(ctx, 100*time.Millisecond); err != nil {
 			return err
 		}
-		if s.gone, err = f.feed(s.sent, 0); err != nil {
+		if _, s.gone, err = f.feed(s.sent, 0); err != nil {
 			return err
 		}
 	}
@@ -83,7 +85,8 @@ func (s *slowSeen) answer() Answer {
 	bytes := s.sent * slowPayload
 	size := summary.Bytes(bytes)
 	lost := s.sent - min(s.sent, uint64(len(got)))
-	evidence := fmt.Sprintf("%s sent in %s messages, %s arrived afterwards, %s lost", size, count(s.sent), count(len(got)), count(lost))
+	evidence := fmt.Sprintf("%s sent in %s messages, %s arrived afterwards, %s (%s) lost",
+		size, count(s.sent), count(len(got)), count(lost), summary.Bytes(lost*slowPayload))
 	if s.end != "" {
 		evidence += "; then " + s.end
 	} else {
@@ -91,10 +94,8 @@ func (s *slowSeen) answer() Answer {
 	}
 	var value string
 	switch {
-	case s.gone && s.sent*slowPayload < slowBound:
-		value = "cut at " + size
 	case s.gone:
-		value = fmt.Sprintf("cut after %.1f s", s.waited.Seconds())
+		value = fmt.Sprintf("cut at %s, after %.1f s", size, s.waited.Seconds())
 	case s.end != "" && !s.blocked:
 		value = "cut, by " + size
 	case s.blocked:

@@ -1,8 +1,32 @@
 package probe
 
-import "fmt"
+import (
+	"context"
+	"fmt"
+	"time"
+)
 
 const notOurs = "it needs a restart, and this broker was not started by mqlab"
+
+// restarted ends the broker, starts it again, and waits until it can be greeted.
+func (l *lab) restarted(ctx context.Context, kill bool, greet func() error) error {
+	addr, err := l.restart(ctx, kill)
+	if err != nil {
+		return fmt.Errorf("restart: %w", err)
+	}
+	if addr != "" {
+		l.addr = addr
+	}
+	for {
+		err := greet()
+		if err == nil {
+			return nil
+		}
+		if pause(ctx, 50*time.Millisecond) != nil {
+			return fmt.Errorf("the broker is not back: %w", err)
+		}
+	}
+}
 
 // survivalSeen is what was left after the broker had ended and begun again.
 type survivalSeen struct {
