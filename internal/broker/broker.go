@@ -85,6 +85,8 @@ var kinds = map[name]kind{
 	{"nats", Process}:      natsServer{},
 	{"redis", Process}:     redisServer{},
 	{"rabbitmq", Process}:  rabbitMQ{},
+	{"artemis", Process}:   artemis{},
+	{"hivemq", Process}:    hiveMQ{},
 }
 
 // Find tells whether the broker of s can be provided here, without starting it. For an external broker it opens and

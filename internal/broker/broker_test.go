@@ -169,13 +169,14 @@ func TestStartAndStop(t *testing.T) {
 	}
 }
 
-func setting(i *Instance, key string) Setting {
+// setting returns what is in force: what the broker says comes after what was written.
+func setting(i *Instance, key string) (found Setting) {
 	for _, c := range i.Config {
 		if c.Key == key {
-			return c
+			found = c
 		}
 	}
-	return Setting{}
+	return found
 }
 
 func TestVariantsAreInForce(t *testing.T) {

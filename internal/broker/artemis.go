@@ -1,0 +1,112 @@
+package broker
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// artemis runs Apache ActiveMQ Artemis (https://activemq.apache.org/components/artemis/documentation) from the folder of
+// its distribution, without the script and the files that "artemis create" makes for each broker.
+//
+// As shipped: an acceptor on the loopback interface for anybody, and otherwise what "artemis create" writes where it
+// differs from Artemis's own defaults: the options of the Java runtime with a heap of 2 GiB, socket buffers of 1 MiB,
+// queues that are not deleted when unused. The journal is synced to disk; publishers are blocked when the disk is 90 %
+// full.
+//
+// Tuned: the heap has its full size from the start, the disk may be full to 98 %, and as many open files as the system
+// allows.
+type artemis struct{}
+
+var artemisFiles = javaProgram{
+	name: "Artemis", home: "ARTEMIS_HOME", proof: "lib/artemis-server-*.jar",
+	install: "scripts/brokers artemis downloads it",
+}
+
+func (artemis) find(_ context.Context, binary string) Finding { return artemisFiles.find(binary) }
+
+// artemisHeap is what "artemis create" sets.
+var artemisHeap = []string{"-Xms512m", "-Xmx2g"}
+
+func (artemis) prepare(s *site) (*program, error) {
+	port, err := s.port()
+	if err != nil {
+		return nil, err
+	}
+	address := net.JoinHostPort(loopback, port)
+	heap := artemisHeap
+	disk := "90"
+	if s.variant == Tuned {
+		heap, disk = []string{"-Xms2g", "-Xmx2g"}, "98"
+	}
+	p, err := s.run(heap,
+		[]string{"-XX:+UseG1GC", "-XX:+UseStringDeduplication", "-XX:AutoBoxCacheMax=20000", "--add-opens=java.base/jdk.internal.misc=ALL-UNNAMED"},
+		"-Dlog4j2.disableJmx=true", "-Dlog4j2.configurationFile="+filepath.Join(s.dir, "log4j2.properties"),
+		"-Dartemis.home="+s.path, "-Dartemis.instance="+s.dir, "-Dartemis.instance.etc="+s.dir, "-Ddata.dir="+filepath.Join(s.dir, "data"),
+		"-cp", filepath.Join(s.path, "lib", "artemis-boot.jar"), "org.apache.activemq.artemis.boot.Artemis", "run")
+	if err != nil {
+		return nil, err
+	}
+	p.address, p.patience = address, 60*time.Second
+	acceptor := "tcp://" + address + "?protocols=MQTT;tcpSendBufferSize=1048576;tcpReceiveBufferSize=1048576;useEpoll=true"
+	core := []Setting{
+		{"security-enabled", "false", asWritten},
+		{"persistence-enabled", "true", asWritten},
+		{"journal-datasync", "true", asWritten},
+		{"journal-pool-files", "10", asWritten},
+		{"max-disk-usage", disk, asWritten},
+	}
+	queues := []Setting{{"auto-delete-queues", "false", asWritten}, {"auto-delete-addresses", "false", asWritten}}
+	for base, content := range map[string]string{
+		"broker.xml":        fmt.Sprintf(artemisBroker, elements(core), acceptor, elements(queues)),
+		"bootstrap.xml":     fmt.Sprintf(artemisBootstrap, filepath.Join(s.dir, "broker.xml")),
+		"management.xml":    artemisManagement,
+		"log4j2.properties": artemisLog,
+	} {
+		if _, err := s.file(base, content); err != nil {
+			return nil, err
+		}
+	}
+	p.config = append(append(append(p.config, Setting{"acceptor", acceptor, asWritten}), core...), queues...)
+	return p, nil
+}
+
+const artemisBroker = `<configuration xmlns="urn:activemq"><core xmlns="urn:activemq:core">
+%s<paging-directory>data/paging</paging-directory>
+<bindings-directory>data/bindings</bindings-directory>
+<journal-directory>data/journal</journal-directory>
+<large-messages-directory>data/large-messages</large-messages-directory>
+<acceptors><acceptor name="mqtt">%s</acceptor></acceptors>
+<address-settings><address-setting match="#">
+%s</address-setting></address-settings>
+</core></configuration>
+`
+
+const artemisBootstrap = `<broker xmlns="http://activemq.apache.org/schema">
+<jaas-security domain="activemq"/>
+<server configuration="file:%s"/>
+</broker>
+`
+
+const artemisManagement = `<management-context xmlns="http://activemq.apache.org/schema"/>
+`
+
+const artemisLog = `rootLogger.level = WARN
+rootLogger.appenderRef.console.ref = console
+appender.console.type = Console
+appender.console.name = console
+appender.console.layout.type = PatternLayout
+appender.console.layout.pattern = %p %m%n
+`
+
+// elements writes settings as elements of XML.
+func elements(config []Setting) string {
+	var b strings.Builder
+	for _, c := range config {
+		fmt.Fprintf(&b, "<%s>%s</%s>\n", c.Key, c.Value, c.Key)
+	}
+	return b.String()
+}
