@@ -5,18 +5,21 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/mqlab/mqlab/internal/broker"
 	"github.com/mqlab/mqlab/internal/guard"
+	"github.com/mqlab/mqlab/internal/plan"
 )
 
 // TestMain lets the test binary be mqlab: under its name for scripts, and by its hidden verbs as its own guard and embedded
 // brokers.
 func TestMain(m *testing.M) {
-	if len(os.Args) > 1 && (os.Args[1] == guard.Verb || os.Args[1] == broker.Verb) {
+	hidden := []string{guard.Verb, broker.Verb, broker.LimitedVerb}
+	if len(os.Args) > 1 && slices.Contains(hidden, os.Args[1]) {
 		os.Exit(mqlab())
 	}
 	testscript.Main(m, map[string]func(){"mqlab": func() { os.Exit(mqlab()) }})
@@ -60,10 +63,13 @@ func skip(ts *script, why string) { ts.Value(theT).(testscript.T).Skip(why) }
 
 // condition tells whether [hide] holds: whether this user may hide folders from a program (hidden.sh).
 func condition(name string) (bool, error) {
-	if name != "hide" {
-		return false, fmt.Errorf("unknown condition %s", name)
+	switch name {
+	case "hide":
+		return exec.Command("unshare", "--map-root-user", "--mount", "true").Run() == nil, nil
+	case "limits":
+		return broker.CanLimit(plan.Profile{Name: "test", CPUs: 0.5}, broker.Process, 1, 0) == nil, nil
 	}
-	return exec.Command("unshare", "--map-root-user", "--mount", "true").Run() == nil, nil
+	return false, fmt.Errorf("unknown condition %s", name)
 }
 
 func scripts(dir string) testscript.Params {

@@ -41,7 +41,7 @@ func CanLimit(p plan.Profile, runtime string, cores int, memory uint64) error {
 	case p.CPUs > float64(cores):
 		return fmt.Errorf("machine %s has %s; this host has %d", p.Name, coreCount(p.CPUs), cores)
 	case memory > 0 && uint64(p.MemoryBytes) > memory:
-		return fmt.Errorf("machine %s has %s of memory; this host has %s", p.Name, mebibytes(p.MemoryBytes), mebibytes(int64(memory)))
+		return fmt.Errorf("machine %s has %s of memory; this host has %s", p.Name, memoryWords(p.MemoryBytes), memoryWords(int64(memory)))
 	case runtime == Docker:
 		return nil // the engine sets the limits
 	}
@@ -106,7 +106,7 @@ func (c *cell) readBack(i *Instance) error {
 	}
 	if l.Memory > 0 {
 		i.Limits["memory_bytes"] = l.Memory
-		i.Config = append(i.Config, Setting{version + "memory limit, no swap", mebibytes(l.Memory), effective})
+		i.Config = append(i.Config, Setting{version + "memory limit, no swap", memoryWords(l.Memory), effective})
 	}
 	return nil
 }
@@ -178,7 +178,7 @@ func (e *MemoryError) Error() string {
 		text += " " + e.When
 	}
 	if e.Limit > 0 {
-		text += ": its limit is " + mebibytes(e.Limit)
+		text += ": its limit is " + memoryWords(e.Limit)
 	}
 	return text
 }
@@ -192,13 +192,13 @@ func coreCount(n float64) string {
 	return text + " cores"
 }
 
-// mebibytes writes an amount of memory, exactly where it is a whole number.
-func mebibytes(n int64) string {
-	const mebi = 1 << 20
-	if n >= 1<<30 && n%(1<<30) == 0 {
-		return strconv.FormatInt(n>>30, 10) + " GiB"
+// memoryWords writes an amount of memory to a tenth of its unit.
+func memoryWords(n int64) string {
+	unit, size := " MiB", float64(1<<20)
+	if n >= 1<<30 {
+		unit, size = " GiB", 1<<30
 	}
-	return strconv.FormatFloat(math.Round(float64(n)/mebi*10)/10, 'f', -1, 64) + " MiB"
+	return strconv.FormatFloat(math.Round(float64(n)/size*10)/10, 'f', -1, 64) + unit
 }
 
 // heap is the part of a machine's memory that a Java broker gets as its heap: half, as the rest is for buffers outside of
