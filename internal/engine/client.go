@@ -227,7 +227,7 @@ func (c *Core) settled(cl *client, now int64) {
 // refused notes what the broker would not do although the connection lives. Unless that passes (a resource alarm), nothing can be
 // measured on it.
 func (c *Core) refused(cl *client, now int64, err error) {
-	if err == nil {
+	if err == nil || c.closed {
 		return
 	}
 	c.conns.note(err.Error(), 1)

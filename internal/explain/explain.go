@@ -31,22 +31,23 @@ type Group struct {
 type source struct {
 	file, kind, title string
 	dotted            bool // its words are paths, of which the last parts suffice
+	phrases           bool // one word of several parts to a line, which may hold commas
 }
 
 // sources are in the order in which a word that has several meanings is explained.
 var sources = []source{
-	{"columns", "text report", "Columns and words of the text report", false},
-	{"verdicts", "verdict", "Verdicts and words of comparisons", false},
-	{"metrics", "metric", "Times and metrics", false},
-	{"reasons", "reason", "Reasons that make a trial invalid or worth a warning", false},
-	{"guarantees", "guarantee", "Guarantees", false},
-	{"phases", "phase", "Phases of a trial", false},
-	{"events", "event", "Events", false},
-	{"quantiles", "JSON, of every distribution of times", "JSON fields of every distribution of times, such as latency.response", true},
-	{"fields", "JSON", "JSON fields", true},
-	{"keys", "scenario", "Keys of scenarios", true},
-	{"units", "unit", "Units", false},
-	{"exits", "exit code", "Exit codes", false},
+	{"columns", "text report", "Columns and words of the text report", false, false},
+	{"verdicts", "verdict", "Verdicts and words of comparisons", false, false},
+	{"metrics", "metric", "Times and metrics", false, false},
+	{"reasons", "reason", "Reasons that make a trial invalid or worth a warning", false, false},
+	{"guarantees", "guarantee", "Guarantees", false, true},
+	{"phases", "phase", "Phases of a trial", false, false},
+	{"events", "event", "Events", false, false},
+	{"quantiles", "JSON, of every distribution of times", "JSON fields of every distribution of times, such as latency.response", true, false},
+	{"fields", "JSON", "JSON fields", true, false},
+	{"keys", "scenario", "Keys of scenarios", true, false},
+	{"units", "unit", "Units", false, false},
+	{"exits", "exit code", "Exit codes", false, false},
 }
 
 //go:embed texts/*.txt
@@ -60,6 +61,10 @@ func (s *source) read() (entries []Entry) {
 	}
 	for line := range strings.Lines(string(b)) {
 		words, text, _ := strings.Cut(strings.TrimSpace(line), ": ")
+		if s.phrases {
+			entries = append(entries, Entry{words, s.kind, text})
+			continue
+		}
 		for word := range strings.SplitSeq(words, ", ") {
 			entries = append(entries, Entry{word, s.kind, text})
 		}

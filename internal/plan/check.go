@@ -27,7 +27,7 @@ func (r *resolver) checkAccess(at scenario.Pos, s *Subject) {
 		report("auth is for an external broker: %s is started without", s.Name)
 	case a.PasswordEnv != "" && a.UserEnv == "" && !s.redis():
 		report("auth has password_env, but no user_env")
-	case a.TokenEnv != "" && s.Protocol != NATS:
+	case a.TokenEnv != "" && !s.nats():
 		report("auth.token_env is for NATS: use user_env and password_env")
 	case a.UserEnv != "" && a.TokenEnv != "", a.PasswordFile != "" && (a.UserEnv != "" || a.TokenEnv != ""):
 		report("auth names more than one place: one of user_env, token_env, password_file is needed")
@@ -47,7 +47,7 @@ func (r *resolver) checkSubject(p *scenario.Point, s Subject) {
 	}
 	checkProtocol(p, s, report)
 	if s.Runtime == "external" && len(p.Faults) > 0 {
-		report("faults[0]", "a broker that was not started here cannot be paused")
+		report("faults[0]", "a broker that was not started here cannot be paused or ended")
 	}
 	if s.Runtime == "external" && p.Machine.Name != "" && !r.noLimits {
 		report("machine", "a broker that was not started here cannot be held to a machine")

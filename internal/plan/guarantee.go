@@ -21,15 +21,17 @@ const (
 //	               reaches no queue, a refusal), and every delivery is acknowledged. With clean_start the queue is
 //	               exclusive and lives in memory, as a clean MQTT session does; without it the queue is durable, and
 //	               messages of QoS 1 are persistent.
+//	JetStream      every message is stored. QoS 1 waits for the confirmation that it is in the stream, and every delivery
+//	               is acknowledged; QoS 0 does neither. With clean_start consumers end with their connection.
 //	Redis pub/sub  delivers at most once. QoS 1 waits for the reply to each PUBLISH.
 //	Redis Streams  every entry is stored. QoS 1 waits for the reply to each XADD, and readers acknowledge (XACK); QoS 0
 //	               does neither (NOACK).
 func (t *Trial) Guarantee() string {
 	qos := t.Params.QoS
 	switch {
-	case t.Subject.Protocol == RedisStreams && qos == 0:
+	case t.Subject.log() && qos == 0:
 		return AtMostOnceStored
-	case t.Subject.Protocol == RedisStreams:
+	case t.Subject.log():
 		return AtLeastOnceStored
 	case qos == 0:
 		return AtMostOnce
@@ -42,6 +44,9 @@ func (t *Trial) Guarantee() string {
 	}
 	return ExactlyOnce
 }
+
+// log reports whether messages are appended to a log, whoever listens.
+func (s *Subject) log() bool { return s.Protocol == RedisStreams || s.Protocol == JetStream }
 
 // MayRepeat reports whether a guarantee allows that a message arrives more than once.
 func MayRepeat(guarantee string) bool { return strings.HasPrefix(guarantee, AtLeastOnce) }

@@ -24,6 +24,8 @@ func (report reporter) lacks(protocol string, list ...lack) {
 	}
 }
 
+func (s *Subject) nats() bool { return s.Protocol == NATS || s.Protocol == JetStream }
+
 func (s *Subject) redis() bool { return s.Protocol == Redis || s.Protocol == RedisStreams }
 
 // checkProtocol looks for what a subject's protocol, or this broker within it, cannot do.
@@ -41,10 +43,19 @@ func checkProtocol(p *scenario.Point, s Subject, report reporter) {
 		noMaxPacket, noWill,
 	}
 	noSharing := lack{l.Pattern == PatternShared, "load.pattern", "shared subscriptions"}
+	if l.Storage != "" && s.Protocol != JetStream {
+		report("load.storage", "is for JetStream: %s keeps no stream", s.Protocol)
+	}
 	switch s.Protocol {
 	case NATS:
 		report.lacks("NATS core", lack{l.QoS > 0, "load.qos", "QoS: only 0 is possible"})
 		report.lacks("NATS core", sessionless...)
+		checkTopic(l.Topic, "*>", "NATS subject", report)
+	case JetStream:
+		report.lacks("JetStream", noQoS2, noRetain, noMaxPacket, noWill)
+		if c.SessionExpiry > 0 && c.CleanStart {
+			report("connect.session_expiry", "JetStream keeps a consumer only with clean_start: false")
+		}
 		checkTopic(l.Topic, "*>", "NATS subject", report)
 	case Redis:
 		report.lacks("Redis pub/sub", noQoS2, noSharing, lack{

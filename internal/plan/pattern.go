@@ -37,9 +37,16 @@ const (
 	MQTT5        = "mqtt5"
 	MQTT311      = "mqtt311"
 	NATS         = "nats"
+	JetStream    = "jetstream"
 	AMQP091      = "amqp091"
 	Redis        = "redis"         // pub/sub
 	RedisStreams = "redis-streams" // consumer groups
+)
+
+// Storages of a JetStream stream.
+const (
+	StorageFile   = "file"
+	StorageMemory = "memory"
 )
 
 // Engines.

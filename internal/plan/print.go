@@ -116,12 +116,28 @@ func (t *text) params(p *Plan) {
 		", warm-up "+each(func(p *Params) string { return p.Phases.WarmUp.String() })+
 		", measure "+each(func(p *Params) string { return p.Phases.Measure.String() })+
 		", drain at most "+each(func(p *Params) string { return p.Phases.Drain.String() }))
-	for _, f := range p.Trials[0].Params.Faults {
-		t.line("fault", fmt.Sprintf("the broker is paused for %s, %s after measuring began", f.For, f.At))
+	if faults := each(faults); faults != "" {
+		t.line("fault", faults)
 	}
 	if special := each(special); special != "" {
 		t.line("also", special)
 	}
+}
+
+// faults describes what is done to the broker.
+func faults(p *Params) string {
+	var list []string
+	for _, f := range p.Faults {
+		what := fmt.Sprintf("the broker is paused for %s", f.For)
+		switch f.Kind {
+		case FaultRestart:
+			what = fmt.Sprintf("the broker is told to end (SIGTERM) and started again after %s", f.For)
+		case FaultKill:
+			what = fmt.Sprintf("the broker is killed (SIGKILL) and started again after %s", f.For)
+		}
+		list = append(list, fmt.Sprintf("%s, %s after measuring began", what, f.At))
+	}
+	return strings.Join(list, "; ")
 }
 
 // distinct joins the different descriptions of the points, in order.
@@ -159,6 +175,7 @@ func special(p *Params) string {
 		words string
 	}{
 		{p.Retain, "messages are retained"},
+		{p.Storage != "", "JetStream keeps messages in " + p.Storage},
 		{!p.Connect.CleanStart, "sessions are resumed"},
 		{p.Connect.HoldAcks, "subscribers never acknowledge"},
 		{p.Connect.ReadBytesPerS > 0, "subscribers read at most " + size(float64(p.Connect.ReadBytesPerS)) + "/s"},

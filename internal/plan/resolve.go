@@ -192,7 +192,8 @@ func (r *resolver) params(p *scenario.Point) Params {
 		out.Window = l.Window
 	}
 	for _, f := range p.Faults {
-		out.Faults = append(out.Faults, Fault{At: f.At, Kind: "pause", For: f.Pause})
+		kind, length := f.Kind()
+		out.Faults = append(out.Faults, Fault{At: f.At, Kind: kind, For: length})
 	}
 	for _, a := range p.Set {
 		out.Set = append(out.Set, Assignment(a))

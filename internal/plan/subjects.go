@@ -23,7 +23,7 @@ var kinds = []kind{
 	{"hivemq", []string{MQTT5, MQTT311}, []string{"process"}},
 	{"rabbitmq", []string{AMQP091, "amqp10", MQTT5, MQTT311}, []string{"process"}},
 	{"artemis", []string{MQTT5, MQTT311, "amqp10"}, []string{"process"}},
-	{"nats", []string{NATS, "jetstream"}, []string{"embedded", "process"}},
+	{"nats", []string{NATS, JetStream, MQTT311}, []string{"embedded", "process"}},
 	{"redis", []string{Redis, RedisStreams}, []string{"process"}},
 	{"zenoh", []string{"zenoh"}, nil},
 	{"mochi", []string{MQTT5, MQTT311}, []string{"embedded"}},
@@ -35,8 +35,8 @@ var automatic = []string{"mochi", "nats", "mosquitto", "nats@process"}
 var (
 	variants  = []string{"as-shipped", "tuned"}
 	runtimes  = []string{"embedded", "process", "docker", "external"}
-	protocols = []string{"mqtt", MQTT5, MQTT311, AMQP091, "amqp10", NATS, "jetstream", Redis, RedisStreams, "zenoh"}
-	spoken    = []string{MQTT5, MQTT311, NATS, AMQP091, Redis, RedisStreams} // by this version
+	protocols = []string{"mqtt", MQTT5, MQTT311, AMQP091, "amqp10", NATS, JetStream, Redis, RedisStreams, "zenoh"}
+	spoken    = []string{MQTT5, MQTT311, NATS, JetStream, AMQP091, Redis, RedisStreams} // by this version
 )
 
 var errNotYet = errors.New("not supported yet by this version")

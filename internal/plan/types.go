@@ -144,6 +144,13 @@ type Phases struct {
 // Fault is something done to the broker at a moment of the measure window.
 type Fault struct {
 	At   time.Duration `json:"at_ns"`
-	Kind string        `json:"kind"` // pause
-	For  time.Duration `json:"for_ns"`
+	Kind string        `json:"kind"`   // pause, restart, kill
+	For  time.Duration `json:"for_ns"` // until it runs again
 }
+
+// The kinds of faults.
+const (
+	FaultPause   = "pause"   // its processes are stopped, and go on later
+	FaultRestart = "restart" // it is asked to end (SIGTERM), and started again later with the same folder and address
+	FaultKill    = "kill"    // likewise, but it ends at once (SIGKILL)
+)

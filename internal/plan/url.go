@@ -22,8 +22,8 @@ type Scheme struct {
 var schemes = []Scheme{
 	{"mqtt", "1883", []string{MQTT5, MQTT311}, false},
 	{"mqtts", "8883", []string{MQTT5, MQTT311}, true},
-	{"nats", "4222", []string{NATS}, false},
-	{"tls", "4222", []string{NATS}, true},
+	{"nats", "4222", []string{NATS, JetStream}, false},
+	{"tls", "4222", []string{NATS, JetStream}, true},
 	{"amqp", "5672", []string{AMQP091}, false},
 	{"amqps", "5671", []string{AMQP091}, true},
 	{"redis", "6379", []string{Redis, RedisStreams}, false},
@@ -46,6 +46,15 @@ func URLSchemes() []string {
 		names[i] = schemes[i].Name
 	}
 	return names
+}
+
+// SchemeOf is how URLs of a protocol start, without encryption.
+func SchemeOf(protocol string) string {
+	i := slices.IndexFunc(schemes, func(s Scheme) bool { return slices.Contains(s.Protocols, protocol) })
+	if i < 0 {
+		return ""
+	}
+	return schemes[i].Name
 }
 
 // Encrypted reports whether the subject is reached by TLS.

@@ -75,7 +75,7 @@ func NewLocal(share Share, cred Credentials, where netns.Place, sink Sink) (*Loc
 		if w.dial.tls, err = tlsConfig(share.Trial.Subject.TLS, end.host); err != nil {
 			return nil, err
 		}
-		if share.Trial.Subject.Protocol == plan.NATS {
+		if p := share.Trial.Subject.Protocol; p == plan.NATS || p == plan.JetStream {
 			w.dial.greeting = natsGreeting
 		}
 	}

@@ -13,7 +13,6 @@ import (
 	"github.com/mqlab/mqlab/internal/proto"
 	"github.com/mqlab/mqlab/internal/proto/amqp091"
 	"github.com/mqlab/mqlab/internal/proto/mqtt"
-	"github.com/mqlab/mqlab/internal/proto/nats"
 	"github.com/mqlab/mqlab/internal/proto/resp"
 )
 
@@ -24,46 +23,54 @@ type Credentials struct {
 
 // sessions makes the protocol sessions of a share.
 type sessions struct {
-	share     *Share
+	share    *Share
+	pub, sub dialect  // of publishers, of subscribers
+	settings []string // what was chosen that the scenario does not say, key=value
+}
+
+// dialect is how clients speak one protocol.
+type dialect struct {
 	pub, sub  func(id string) proto.Client
-	separator string   // between topic levels
-	settings  []string // what was chosen that the scenario does not say, key=value
+	separator string // between topic levels
+	qos       uint8  // of subscriptions
 }
 
 func newSessions(share *Share, cred Credentials, secure bool) (*sessions, error) {
-	s := &sessions{share: share, separator: "/"}
-	switch share.Trial.Subject.Protocol {
-	case plan.MQTT5, plan.MQTT311:
-		return s, s.mqtt(cred)
-	case plan.NATS:
-		s.separator = "."
-		cfg := &nats.Config{
-			Name: "mqlab", User: cred.User, Password: cred.Password, Token: cred.Token,
-			TLS: secure, KeepAlive: share.Trial.Params.Connect.KeepAlive,
-		}
-		s.pub = func(id string) proto.Client {
-			c := nats.NewClient(cfg)
-			c.Name = id
-			return c
-		}
-		s.sub = s.pub
-		return s, nil
-	case plan.AMQP091:
-		return s, s.amqp091(cred)
-	case plan.Redis, plan.RedisStreams:
-		return s, s.redis(cred)
+	s := &sessions{share: share}
+	subject := &share.Trial.Subject
+	var err error
+	if s.pub, err = s.speak(subject.Protocol, cred, secure); err != nil {
+		return nil, err
 	}
-	return nil, fmt.Errorf("protocol %q is not known", share.Trial.Subject.Protocol)
+	s.sub = s.pub
+	if other := subject.SubscribeProtocol(); other != subject.Protocol {
+		s.sub, err = s.speak(other, cred, secure)
+	}
+	return s, err
 }
 
-func (s *sessions) mqtt(cred Credentials) error {
+func (s *sessions) speak(protocol string, cred Credentials, secure bool) (dialect, error) {
+	switch protocol {
+	case plan.MQTT5, plan.MQTT311:
+		return s.mqtt(protocol, cred)
+	case plan.NATS, plan.JetStream:
+		return s.nats(protocol, cred, secure)
+	case plan.AMQP091:
+		return s.amqp091(cred)
+	case plan.Redis, plan.RedisStreams:
+		return s.redis(protocol, cred)
+	}
+	return dialect{}, fmt.Errorf("protocol %q is not known", protocol)
+}
+
+func (s *sessions) mqtt(protocol string, cred Credentials) (dialect, error) {
 	t := &s.share.Trial
 	c := &t.Params.Connect
 	cfg := &mqtt.Config{
 		Version: mqtt.V5, CleanStart: c.CleanStart, SessionExpiry: c.SessionExpiry, KeepAlive: c.KeepAlive,
 		User: cred.User, Window: t.Params.Window, ReceiveMaximum: c.ReceiveMaximum, MaxPacketBytes: c.MaxPacketBytes,
 	}
-	if t.Subject.Protocol == plan.MQTT311 {
+	if protocol == plan.MQTT311 {
 		cfg.Version = mqtt.V311
 	}
 	if cred.Password != "" {
@@ -74,12 +81,11 @@ func (s *sessions) mqtt(cred Credentials) error {
 	}
 	hearing := *cfg
 	hearing.HoldAcks = c.HoldAcks
-	if err := cfg.Validate(); err != nil {
-		return err
-	}
-	s.pub = func(id string) proto.Client { return mqtt.NewClient(cfg, id) }
-	s.sub = func(id string) proto.Client { return mqtt.NewClient(&hearing, id) }
-	return nil
+	return dialect{
+		pub:       func(id string) proto.Client { return mqtt.NewClient(cfg, id) },
+		sub:       func(id string) proto.Client { return mqtt.NewClient(&hearing, id) },
+		separator: "/", qos: t.Params.QoS,
+	}, cfg.Validate()
 }
 
 // Exchange and login that every AMQP 0-9-1 broker has.
@@ -90,8 +96,7 @@ const (
 
 // amqp091 publishes to the topic exchange that every broker has; RabbitMQ's MQTT uses the same. What becomes of QoS and
 // clean_start is said at plan.Trial.Guarantee.
-func (s *sessions) amqp091(cred Credentials) error {
-	s.separator = "."
+func (s *sessions) amqp091(cred Credentials) (dialect, error) {
 	t := &s.share.Trial
 	c := &t.Params.Connect
 	cfg := &amqp091.Config{
@@ -112,21 +117,19 @@ func (s *sessions) amqp091(cred Credentials) error {
 			cfg.Queue.Arguments = amqp091.Table{{Name: "x-expires", Value: c.SessionExpiry.Milliseconds()}}
 		}
 	}
-	s.settings = []string{
-		"exchange=" + amqpExchange, "queue=" + queue, "prefetch=" + strconv.Itoa(cfg.Prefetch),
-		"persistent=" + strconv.FormatBool(cfg.Persistent), "mandatory=" + strconv.FormatBool(cfg.Mandatory),
-	}
-	s.pub = func(id string) proto.Client { return amqp091.NewClient(cfg, id) }
-	s.sub = s.pub
-	return cfg.Validate()
+	s.settings = append(s.settings,
+		"exchange="+amqpExchange, "queue="+queue, "prefetch="+strconv.Itoa(cfg.Prefetch),
+		"persistent="+strconv.FormatBool(cfg.Persistent), "mandatory="+strconv.FormatBool(cfg.Mandatory),
+	)
+	client := func(id string) proto.Client { return amqp091.NewClient(cfg, id) }
+	return dialect{client, client, ".", t.Params.QoS}, cfg.Validate()
 }
 
 // streamEntries is about how many entries a stream keeps: without a bound a stream grows until memory is used up.
 const streamEntries = 100_000
 
 // redis serves pub/sub and streams. A password alone, or a token, is that of the default user.
-func (s *sessions) redis(cred Credentials) error {
-	s.separator = ":"
+func (s *sessions) redis(protocol string, cred Credentials) (dialect, error) {
 	t := &s.share.Trial
 	cfg := &resp.Config{
 		User: cred.User, Password: cred.Password, KeepAlive: t.Params.Connect.KeepAlive, Window: t.Params.Window,
@@ -135,13 +138,12 @@ func (s *sessions) redis(cred Credentials) error {
 	if cred.Token != "" {
 		cfg.Password = cred.Token
 	}
-	s.pub = func(id string) proto.Client { return resp.NewPubSub(cfg, id) }
-	if t.Subject.Protocol == plan.RedisStreams {
-		s.pub = func(id string) proto.Client { return resp.NewStreams(cfg, id) }
-		s.settings = []string{"maxlen=~" + strconv.Itoa(streamEntries)}
+	client := func(id string) proto.Client { return resp.NewPubSub(cfg, id) }
+	if protocol == plan.RedisStreams {
+		client = func(id string) proto.Client { return resp.NewStreams(cfg, id) }
+		s.settings = append(s.settings, "maxlen=~"+strconv.Itoa(streamEntries))
 	}
-	s.sub = s.pub
-	return cfg.Validate()
+	return dialect{client, client, ":", t.Params.QoS}, cfg.Validate()
 }
 
 // publisher describes publishing connection n.
@@ -149,13 +151,13 @@ func (s *sessions) publisher(n int) engine.ClientSpec {
 	t := &s.share.Trial
 	p := &t.Params
 	spec := &engine.PublishSpec{
-		Stream: uint32(n), Topic: []byte(s.topic(n)), QoS: p.QoS, Retain: p.Retain, Window: max(p.Window, 1),
+		Stream: uint32(n), Topic: []byte(s.topic(n, s.pub.separator)), QoS: p.QoS, Retain: p.Retain, Window: max(p.Window, 1),
 		Closed: p.RatePerS == 0,
 	}
 	if !spec.Closed {
 		spec.Pacer = engine.NewPacer(schedule(p), n, t.Seed)
 	}
-	return engine.ClientSpec{Number: uint32(n), Session: s.pub(s.clientID("pub", n)), Publish: spec}
+	return engine.ClientSpec{Number: uint32(n), Session: s.pub.pub(s.clientID("pub", n)), Publish: spec}
 }
 
 // subscriber describes subscribing connection n. trackers is shared between the members of a shared subscription.
@@ -165,18 +167,18 @@ func (s *sessions) subscriber(n int, trackers []ledger.Tracker) engine.ClientSpe
 	spec := &engine.SubscribeSpec{FirstStream: uint32(first), Trackers: trackers}
 	last := ""
 	for stream := first; stream < first+count; stream++ {
-		topic := s.topic(stream)
+		topic := s.topic(stream, s.sub.separator)
 		if topic == last {
 			continue // the template names no stream: all topics are one
 		}
 		last = topic
-		sub := proto.Subscription{Token: uint64(stream), Topic: topic, QoS: p.QoS}
+		sub := proto.Subscription{Token: uint64(stream), Topic: topic, QoS: s.sub.qos}
 		if p.Pattern == plan.PatternShared {
 			sub.Group = "mqlab" + strconv.FormatUint(uint64(s.share.Run), 10)
 		}
 		spec.Subscriptions = append(spec.Subscriptions, sub)
 	}
-	return engine.ClientSpec{Number: uint32(n), Session: s.sub(s.clientID("sub", n)), Subscribe: spec}
+	return engine.ClientSpec{Number: uint32(n), Session: s.sub.sub(s.clientID("sub", n)), Subscribe: spec}
 }
 
 func schedule(p *plan.Params) engine.Schedule {
@@ -187,10 +189,10 @@ func schedule(p *plan.Params) engine.Schedule {
 	}
 }
 
-func (s *sessions) topic(stream int) string {
+func (s *sessions) topic(stream int, separator string) string {
 	n := strconv.Itoa(stream)
 	topic := expand(s.share.Trial.Params.Topic, "{run}", s.runText(), "{stream}", n, "{publisher}", n)
-	return strings.ReplaceAll(topic, "/", s.separator)
+	return strings.ReplaceAll(topic, "/", separator)
 }
 
 func (s *sessions) clientID(role string, n int) string {

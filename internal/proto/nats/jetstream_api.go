@@ -27,8 +27,9 @@ type Stream struct {
 	Subjects      []string // what it takes
 	Storage       string   // StorageFile or StorageMemory
 	MaxMessages   int64    // the oldest go when there are more; 0 = no bound
-	Durable       bool     // consumers survive their connection; else they are gone after a while
+	Durable       bool     // consumers survive their connection, for as long as Inactive says (0 = for ever)
 	MaxAckPending int      // unacknowledged deliveries of a consumer; 0 = the server's default
+	Inactive      time.Duration
 	MaxWaiting    int      // requests for messages that may wait at a consumer; 0 = the server's default
 	HoldAcks      bool     // deliveries are never acknowledged
 	Delete        bool     // Close deletes the stream
@@ -97,7 +98,7 @@ type createConsumer struct {
 	Config consumerConfig `json:"config"`
 }
 
-// inactive is how long a consumer that is not durable stays without a client.
+// inactive is how long a consumer that is not durable stays without a client: long enough to connect again.
 const inactive = 30 * time.Second
 
 func (c *JetStream) createStream(out []byte) []byte {
@@ -123,7 +124,7 @@ func (s *Stream) consumer(k *consumer, sub *proto.Subscription) createConsumer {
 		cfg.AckPolicy, cfg.MaxAckPending = "explicit", s.MaxAckPending
 	}
 	if s.Durable {
-		cfg.Durable, cfg.Inactive = k.name, 0
+		cfg.Durable, cfg.Inactive = k.name, int64(s.Inactive)
 	}
 	return createConsumer{s.Name, cfg}
 }
