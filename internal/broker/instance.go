@@ -20,22 +20,30 @@ const (
 
 // Instance is a broker that answers.
 type Instance struct {
-	URL     string // where clients connect; without credentials
-	Version string // empty = not known
-	Config  []Setting
+	URL          string // where publishers connect; without credentials
+	SubscribeURL string // where subscribers connect
+	Version      string // empty = not known
+	Config       []Setting
 	// Limits are what the broker can take at most: open_files, max_payload_bytes, max_connections, … What is not there
 	// is unlimited or not known; Config tells which.
 	Limits map[string]int64
-	PIDs   []int // the roots of its process tree; none for an external broker
+	// PIDs are the roots of its process tree; none for an external broker. Up changes them: while it may be called, ask Roots.
+	PIDs []int
 
-	name    string
-	dir     string
-	program *program
-	guard   *guard.Guard
-	stderr  *tail
-	vessel  vessel // nil = external
-	cell    *cell  // nil = not limited by us
+	publish, subscribe string // schemes of their URLs
+	name               string
+	dir                string
+	program            *program
+	guard              *guard.Guard
+	stderr             *tail
+	vessel             vessel // nil = external
+	cell               *cell  // nil = not limited by us
 
+	site      *site // where it runs; nil = it cannot be started again
+	listeners []endpoint
+	down      bool // ended by Down
+
+	life   sync.Mutex    // guards PIDs and exited, which change when it is started again
 	done   chan struct{} // closed when it has ended
 	end    exit          // how; valid when done is closed
 	exited chan error
@@ -85,8 +93,12 @@ func (i *Instance) outOfMemory(when string) error {
 }
 
 // Exited brings one error that says how the broker ended, if it ended by itself, and is closed when it has ended. The
-// channel of an external broker brings nothing.
-func (i *Instance) Exited() <-chan error { return i.exited }
+// channel of an external broker brings nothing. A broker that is started again by Up has a new channel.
+func (i *Instance) Exited() <-chan error {
+	i.life.Lock()
+	defer i.life.Unlock()
+	return i.exited
+}
 
 // StderrTail returns the last lines that the broker wrote.
 func (i *Instance) StderrTail() string {
@@ -134,23 +146,32 @@ func (i *Instance) Stop(ctx context.Context) error {
 }
 
 func (i *Instance) stop(ctx context.Context) error {
+	if i.down {
+		return i.clear()
+	}
 	select {
 	case <-i.done:
 		return errors.Join(i.crashed(), i.clear())
 	default:
 	}
 	i.stopping.Store(true)
+	return errors.Join(i.terminate(ctx), i.clear())
+}
+
+// terminate asks the broker to end and waits for it. The error says what is wrong with the way in which it ended, or that it did
+// not.
+func (i *Instance) terminate(ctx context.Context) error {
 	_ = i.vessel.resume() // a paused process does not hear SIGTERM
 	_ = i.vessel.terminate()
 	late := time.NewTimer(graceful)
 	defer late.Stop()
 	select {
 	case <-i.done:
-		return errors.Join(i.orderly(), i.clear())
+		return i.orderly()
 	case <-late.C:
-		return errors.Join(fmt.Errorf("%s did not end within %v of SIGTERM and was killed", i.name, graceful), i.clear())
+		return fmt.Errorf("%s did not end within %v of SIGTERM and was killed", i.name, graceful)
 	case <-ctx.Done():
-		return errors.Join(fmt.Errorf("%s was killed: %w", i.name, context.Cause(ctx)), i.clear())
+		return fmt.Errorf("%s was killed: %w", i.name, context.Cause(ctx))
 	}
 }
 
@@ -168,13 +189,18 @@ func (i *Instance) orderly() error {
 
 // clear kills what is left of the broker and removes its cell and folder.
 func (i *Instance) clear() error {
+	return errors.Join(i.sweep(), i.cell.remove(i), i.guard.RemoveDir(i.dir))
+}
+
+// sweep kills what is left of the broker.
+func (i *Instance) sweep() error {
 	err := i.vessel.clear()
 	select {
 	case <-i.done:
 	case <-time.After(reapLimit):
 		err = errors.Join(err, fmt.Errorf("%s could not be ended", i.name))
 	}
-	return errors.Join(err, i.cell.remove(i), i.guard.RemoveDir(i.dir))
+	return err
 }
 
 // kill ends a broker that did not become ready.

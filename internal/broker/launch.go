@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -34,7 +35,8 @@ type site struct {
 	dir        string // a temporary folder for it alone
 	path       string // of its program
 	version    string // as far as it is known beforehand
-	protocol   string // that will be spoken; empty = the broker's main one
+	protocol   string // that publishers will speak; empty = the broker's main one
+	subscribe  string // that subscribers will speak
 	variant    string
 	maxMessage int
 	profile    plan.Profile
@@ -75,6 +77,15 @@ func (s *site) output(ctx context.Context, env []string, name string, args ...st
 	return out.String(), err
 }
 
+// speaks reports whether publishers or subscribers will speak one of these protocols.
+func (s *site) speaks(protocols ...string) bool {
+	return common(protocols, []string{s.protocol, s.subscribe})
+}
+
+func common(a, b []string) bool {
+	return slices.ContainsFunc(a, func(p string) bool { return slices.Contains(b, p) })
+}
+
 // isMQTT tells which listener a broker of several protocols needs.
 func isMQTT(protocol string) bool { return protocol == plan.MQTT5 || protocol == plan.MQTT311 }
 
@@ -85,6 +96,9 @@ type program struct {
 	env      []string
 	scheme   string // of its URL
 	address  string // where it will listen; empty: an embedded broker says so in its first line
+	// again, if set, are the arguments of a broker that is to listen at an address where it listened before.
+	again func(address string) []string
+	also     []endpoint
 	patience time.Duration
 	config   []Setting
 	exits    []int // exit codes besides 0 of an orderly end
@@ -95,9 +109,18 @@ type program struct {
 	readBack func(ctx context.Context) (*report, error)
 }
 
+// endpoint is one of several listeners of a broker.
+type endpoint struct {
+	Scheme  string `json:"scheme"`
+	Address string `json:"address"`
+}
+
+func (l endpoint) url() string { return l.Scheme + "://" + l.Address }
+
 // report is what a broker says about itself. It is also the line by which an embedded broker says that it is ready.
 type report struct {
 	Address string           `json:"address,omitempty"`
+	Also    []endpoint       `json:"also,omitempty"`
 	Version string           `json:"version,omitempty"`
 	Config  []Setting        `json:"config,omitempty"`
 	Limits  map[string]int64 `json:"limits,omitempty"`
@@ -127,7 +150,7 @@ func launchOnce(ctx context.Context, k kind, f Finding, s plan.Subject, o Option
 	}
 	w := &site{
 		ctx: ctx, place: o.Place, guard: o.Guard, dir: dir, path: f.Path, version: f.Version,
-		protocol: s.Protocol, variant: s.Variant, maxMessage: o.MaxMessageBytes, profile: o.Profile,
+		protocol: s.Protocol, subscribe: s.SubscribeProtocol(), variant: s.Variant, maxMessage: o.MaxMessageBytes, profile: o.Profile,
 	}
 	p, err := k.prepare(w)
 	if err != nil {
@@ -135,11 +158,12 @@ func launchOnce(ctx context.Context, k kind, f Finding, s plan.Subject, o Option
 		return nil, fmt.Errorf("%s: %w", s.Broker, err)
 	}
 	i := newInstance(s.Broker, dir, p, o)
-	i.Version = f.Version
+	i.Version, i.site = f.Version, w
 	if err := i.confine(o.Profile, strings.TrimPrefix(filepath.Base(dir), cgroup.Prefix)); err != nil {
 		_ = o.Guard.RemoveDir(dir)
 		return nil, fmt.Errorf("%s: machine %s: %w", s.Broker, o.Profile.Name, err)
 	}
+	i.publish, i.subscribe = plan.SchemeOf(w.protocol), plan.SchemeOf(w.subscribe)
 	first, err := i.run(w)
 	if err != nil {
 		_ = errors.Join(i.cell.remove(i), o.Guard.RemoveDir(dir))
@@ -184,7 +208,9 @@ func (i *Instance) run(w *site) (first <-chan string, err error) {
 	if err := i.guard.Spawn(cmd); err != nil {
 		return nil, err
 	}
+	i.life.Lock()
 	i.vessel, i.PIDs = p, []int{p.pid()}
+	i.life.Unlock()
 	go p.wait(i)
 	if i.program.started != nil {
 		if err := i.program.started(p.pid()); err != nil {
@@ -212,19 +238,22 @@ func environment(dir string) []string {
 func (i *Instance) await(ctx context.Context, place netns.Place, first <-chan string) error {
 	limited, cancel := context.WithTimeout(ctx, i.program.patience)
 	defer cancel()
-	address := i.program.address
-	if address == "" {
+	listeners := append([]endpoint{{i.program.scheme, i.program.address}}, i.program.also...)
+	if i.program.address == "" {
 		r, err := i.announced(ctx, limited, first)
 		if err != nil {
 			return err
 		}
-		address = r.Address
+		listeners = append([]endpoint{{i.program.scheme, r.Address}}, r.Also...)
 		i.learn(r)
 	}
-	i.URL = i.program.scheme + "://" + address
-	if err := i.answers(ctx, limited, place, address); err != nil {
-		return err
+	i.listeners = listeners
+	for _, l := range listeners {
+		if err := i.answers(ctx, limited, place, l); err != nil {
+			return err
+		}
 	}
+	i.URL, i.SubscribeURL = find(listeners, i.publish), find(listeners, i.subscribe)
 	if i.program.readBack != nil {
 		r, err := i.program.readBack(limited)
 		if err != nil {
@@ -236,6 +265,16 @@ func (i *Instance) await(ctx context.Context, place netns.Place, first <-chan st
 		i.Limits["open_files"] = n
 	}
 	return i.cell.readBack(i)
+}
+
+// find returns the URL of the listener of this scheme, or else of the first.
+func find(listeners []endpoint, scheme string) string {
+	for _, l := range listeners {
+		if l.Scheme == scheme {
+			return l.url()
+		}
+	}
+	return listeners[0].url()
 }
 
 // learn takes over what the broker says of itself.
@@ -266,11 +305,11 @@ func (i *Instance) announced(ctx, limited context.Context, first <-chan string) 
 }
 
 // answers probes until the broker answers, and is ours.
-func (i *Instance) answers(ctx, limited context.Context, place netns.Place, address string) error {
+func (i *Instance) answers(ctx, limited context.Context, place netns.Place, l endpoint) error {
 	for pause := 2 * time.Millisecond; ; pause = min(2*pause, 100*time.Millisecond) {
-		err := greet(limited, place, i.program.scheme, address)
+		err := greet(limited, place, l.Scheme, l.Address)
 		if err == nil {
-			err = onLoopbackOnly(i.PIDs[0], address)
+			err = onLoopbackOnly(i.PIDs[0], l.Address)
 		}
 		if err == nil || errors.Is(err, errExposed) {
 			return err

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"net/netip"
 	"os"
 	"os/signal"
 	"runtime"
@@ -34,8 +35,11 @@ var (
 
 // childConfig is what the child is told.
 type childConfig struct {
-	Variant         string `json:"variant"`
-	MaxMessageBytes int    `json:"max_message_bytes,omitempty"`
+	Variant         string   `json:"variant"`
+	MaxMessageBytes int      `json:"max_message_bytes,omitempty"`
+	Protocols       []string `json:"protocols,omitempty"` // that will be spoken
+	Dir             string   `json:"dir,omitempty"`       // for what it stores
+	Port            int      `json:"port,omitempty"`      // where to listen; 0 = anywhere
 }
 
 func (e embedded) find(_ context.Context, binary string) Finding {
@@ -49,13 +53,19 @@ func (e embedded) find(_ context.Context, binary string) Finding {
 }
 
 func (e embedded) prepare(s *site) (*program, error) {
-	config, err := json.Marshal(childConfig{Variant: s.variant, MaxMessageBytes: s.maxMessage})
-	if err != nil {
-		return nil, err
+	config := childConfig{
+		Variant: s.variant, MaxMessageBytes: s.maxMessage, Protocols: []string{s.protocol, s.subscribe}, Dir: s.dir,
 	}
-	p := &program{
-		args:   []string{Verb, e.name, "--config", string(config)},
-		scheme: e.scheme, patience: 10 * time.Second,
+	args := func() []string {
+		text, _ := json.Marshal(config) // it holds nothing that cannot be marshalled
+		return []string{Verb, e.name, "--config", string(text)}
+	}
+	p := &program{args: args(), scheme: e.scheme, patience: 10 * time.Second}
+	p.again = func(address string) []string {
+		if at, err := netip.ParseAddrPort(address); err == nil {
+			config.Port = int(at.Port())
+		}
+		return args()
 	}
 	if s.variant == Tuned {
 		p.env, p.config = []string{goGC}, []Setting{goGCSetting}

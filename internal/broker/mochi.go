@@ -8,6 +8,7 @@ import (
 	"maps"
 	"net"
 	"slices"
+	"strconv"
 
 	mochi "github.com/mochi-mqtt/server/v2"
 	"github.com/mochi-mqtt/server/v2/listeners"
@@ -35,7 +36,7 @@ func serveMochi(c *childConfig) (*report, func(), error) {
 	if err := s.AddHook(new(anybody), nil); err != nil {
 		return nil, nil, err
 	}
-	l := listeners.NewTCP(listeners.Config{ID: "tcp", Address: net.JoinHostPort(loopback, "0")})
+	l := listeners.NewTCP(listeners.Config{ID: "tcp", Address: net.JoinHostPort(loopback, strconv.Itoa(c.Port))})
 	if err := s.AddListener(l); err != nil {
 		return nil, nil, err
 	}

@@ -1,6 +1,7 @@
 package broker
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -8,29 +9,39 @@ import (
 	"net"
 	"net/http"
 	"regexp"
+	"slices"
 	"strconv"
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
 
 	"github.com/mqlab/mqlab/internal/netns"
+	"github.com/mqlab/mqlab/internal/plan"
 )
 
 // natsServer runs an installed nats-server (https://docs.nats.io/running-a-nats-service/configuration).
 //
 // As shipped: a listener for clients and one for monitoring, by which the configuration in force is read back, both on
 // the loopback interface. Every other setting is the server's own default; in particular a payload may have 1 MiB, and
-// a subscriber with more than 64 MiB waiting for it is disconnected. JetStream is off.
+// a subscriber with more than 64 MiB waiting for it is disconnected.
+//
+// JetStream is on only when it is spoken, or MQTT is, which needs it; it then has a folder of its own. There is a listener
+// for MQTT only when that is spoken.
 //
 // Tuned: 256 MiB may wait for a subscriber and a write may take 60 s, so that a slow or paused one is not disconnected;
 // and the garbage collector of Go lets the heap grow to five times what is in use (GOGC=400), which is small.
 type natsServer struct{}
 
 const (
+	natsName          = "mqlab"
+	natsMQTT          = plan.MQTT311 // the only version that it speaks
 	natsTunedPending  = 256 << 20
 	natsTunedDeadline = 60 * time.Second
 	goGC              = "GOGC=400"
 )
+
+// natsStored are the protocols that need JetStream.
+var natsStored = []string{plan.JetStream, natsMQTT}
 
 // goGCSetting reports goGC.
 var goGCSetting = Setting{"GOGC (environment)", "400", asWritten}
@@ -61,6 +72,20 @@ func (natsServer) prepare(s *site) (*program, error) {
 	p := &program{
 		scheme: "nats", address: address, patience: 5 * time.Second,
 		exits: []int{1}, // older servers exit with 1 on SIGTERM
+	}
+	if s.speaks(natsStored...) {
+		config = append(config, Setting{"jetstream", fmt.Sprintf("{ store_dir: %q }", s.dir), asWritten})
+	}
+	if s.speaks(natsMQTT) {
+		port, err := s.port()
+		if err != nil {
+			return nil, err
+		}
+		l := endpoint{"mqtt", net.JoinHostPort(loopback, port)}
+		p.also = append(p.also, l)
+		config = append(config,
+			Setting{"server_name", natsName, asWritten}, // which MQTT demands
+			Setting{"mqtt", fmt.Sprintf("{ listen: %q }", l.Address), asWritten})
 	}
 	if s.variant == Tuned {
 		config = append(config,
@@ -133,7 +158,14 @@ func reportVarz(v *server.Varz) *report {
 
 // serveNATS runs the embedded server. Beside the process it differs in that it has no monitoring listener and no log.
 func serveNATS(c *childConfig) (*report, func(), error) {
-	o := &server.Options{Host: loopback, Port: server.RANDOM_PORT, NoLog: true, NoSigs: true}
+	o := &server.Options{Host: loopback, Port: cmp.Or(c.Port, server.RANDOM_PORT), NoLog: true, NoSigs: true}
+	if common(natsStored, c.Protocols) {
+		o.JetStream, o.StoreDir = true, c.Dir
+	}
+	mqtt := slices.Contains(c.Protocols, natsMQTT)
+	if mqtt {
+		o.ServerName, o.MQTT.Host, o.MQTT.Port = natsName, loopback, server.RANDOM_PORT
+	}
 	switch {
 	case c.MaxMessageBytes > math.MaxInt32:
 		return nil, nil, fmt.Errorf("a payload of %d bytes is more than nats-server can be configured for", c.MaxMessageBytes)
@@ -161,6 +193,9 @@ func serveNATS(c *childConfig) (*report, func(), error) {
 	r := reportVarz(v)
 	r.Address = s.Addr().String()
 	r.Version = embeddedNATSVersion()
+	if mqtt {
+		r.Also = append(r.Also, endpoint{"mqtt", net.JoinHostPort(loopback, strconv.Itoa(o.MQTT.Port))})
+	}
 	return r, stop, nil
 }
 

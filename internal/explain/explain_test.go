@@ -42,7 +42,7 @@ func printed(t *testing.T) map[string]words {
 	p["phases"] = words{"connect", "settle", "warm-up", "measure", "drain", "teardown", "close"}
 	events := arguments(t, "../engine/*.go", "event", 1)
 	events.add(arguments(t, "../trial/*.go", "note", 0, "kind")...)
-	events.add("pause", "resume") // the kind of a fault
+	events.add("pause", "resume", "stop", "kill", "start") // of faults
 	p["events"] = events
 	p["units"] = words{"ns", "µs", "ms", "s", "B", "KiB", "MiB", "GiB", "TiB", "bytes", "per_s", "/s", "ratio", "%", "×"}
 	for _, f := range fields() {

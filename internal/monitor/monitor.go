@@ -66,6 +66,8 @@ func (t *TCPTotals) Add(o TCPTotals) {
 type Target struct {
 	Role  string
 	PIDs  []int // the roots of its process tree
+	// Roots, if set, tells them where they change, instead of PIDs.
+	Roots func() []int
 	Alone bool  // only the processes PIDs themselves; for ourselves, whose children are the broker and the guard
 	// TCP, if set, asks for the totals of its connections; false = not known.
 	TCP func() (TCPTotals, bool)

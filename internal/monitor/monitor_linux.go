@@ -33,6 +33,13 @@ type watched struct {
 	nextPSS            int64
 }
 
+func (t *watched) roots() []int {
+	if t.Roots != nil {
+		return t.Roots()
+	}
+	return t.PIDs
+}
+
 // New makes a monitor of the host and targets.
 func New(targets ...Target) *Monitor {
 	fs, err := procfs.NewDefaultFS()
@@ -43,7 +50,7 @@ func newMonitor(fs procfs.FS, err error, targets []Target) *Monitor {
 	m := &Monitor{fs: fs, err: err}
 	for _, t := range targets {
 		w := &watched{Target: t}
-		for _, pid := range t.PIDs {
+		for _, pid := range w.roots() {
 			w.tree = append(w.tree, owner{pid: pid})
 		}
 		m.targets = append(m.targets, w)
@@ -81,7 +88,7 @@ func (m *Monitor) search() {
 			continue
 		}
 		t.tree = t.tree[:0]
-		for _, p := range proctree.Tree(all, t.PIDs...) {
+		for _, p := range proctree.Tree(all, t.roots()...) {
 			t.tree = append(t.tree, owner{pid: p.PID, started: p.Starttime})
 		}
 	}

@@ -173,17 +173,25 @@ func (f *cellFold) phases() (phases []chart.Phase) {
 // sameMoment is how close events of repetitions are together to be marked once, in seconds.
 const sameMoment = 0.25
 
-// marks are the events of all repetitions; a pause lasts until the broker is resumed.
+// outOfService says in what state the broker is after a fault has begun.
+func outOfService(e *run.Event) string {
+	if e.Kind == "pause" {
+		return "paused"
+	}
+	return "down"
+}
+
+// marks are the events of all repetitions; a pause lasts until the broker is resumed, its absence until it is started.
 func (f *cellFold) marks() (marks []chart.Mark) {
 	for _, t := range f.trials {
 		var paused *run.Event
 		for i := range t.Events {
 			switch e := &t.Events[i]; e.Kind {
-			case "pause":
+			case "pause", "stop", "kill":
 				paused = e
-			case "resume":
+			case "resume", "start":
 				if paused != nil {
-					marks = mark(marks, chart.Mark{Kind: "paused", From: inSeconds(paused.T), To: inSeconds(e.T)})
+					marks = mark(marks, chart.Mark{Kind: outOfService(paused), From: inSeconds(paused.T), To: inSeconds(e.T)})
 				}
 				paused = nil
 			default:
@@ -191,7 +199,7 @@ func (f *cellFold) marks() (marks []chart.Mark) {
 			}
 		}
 		if paused != nil {
-			marks = mark(marks, chart.Mark{Kind: "paused", From: inSeconds(paused.T), To: f.end()})
+			marks = mark(marks, chart.Mark{Kind: outOfService(paused), From: inSeconds(paused.T), To: f.end()})
 		}
 	}
 	slices.SortStableFunc(marks, func(a, b chart.Mark) int { return cmp.Compare(a.From, b.From) })

@@ -166,14 +166,19 @@ func (p *Point) checkFaults(report reporter) {
 	var end time.Duration
 	for i, f := range p.Faults {
 		key := indexed("faults", i)
-		switch {
-		case f.Pause <= 0:
-			report(key, "has no pause: for how long is the broker stopped?")
-		case f.At+f.Pause > p.Phases.Measure:
-			report(key, "lasts until %v, but the measure phase ends at %v", f.At+f.Pause, p.Phases.Measure)
+		if _, swept := p.at["faults"]; swept {
+			key = "faults"
+		}
+		switch n := f.count(); {
+		case n == 0:
+			report(key, "does nothing: %s", faultAsText)
+		case n > 1:
+			report(key, "does several things at once: one of pause, restart and kill is needed")
+		case f.end() > p.Phases.Measure:
+			report(key, "lasts until %v, but the measure phase ends at %v", f.end(), p.Phases.Measure)
 		case f.At < end:
 			report(key, "starts at %v, before the one above has ended at %v", f.At, end)
 		}
-		end = max(end, f.At+f.Pause)
+		end = max(end, f.end())
 	}
 }

@@ -136,12 +136,16 @@ func (d decoder) value(n ast.Node, f field) {
 	_, isMap := n.(*ast.MappingNode)
 	switch short := f.tag.Get("short"); {
 	case f.value.Kind() == reflect.Slice:
+		if word, ok := text(n); ok && f.faults() && word == noFaults {
+			f.value.SetZero()
+			return
+		}
 		d.list(n, f)
 	case f.group() && !isMap && short != "":
 		if m, err := member(f.value, f, short); err == nil {
 			d.value(n, m)
 		}
-	case f.group():
+	case f.group() && (isMap || f.value.Type() != reflect.TypeFor[Fault]()):
 		d.group(n, f)
 	default:
 		if text, ok := d.single(n, f); ok {

@@ -51,8 +51,11 @@ func names(list []field) []string {
 // single reports whether the key holds one value, not a list or a group of keys.
 func (f field) single() bool {
 	return f.value.Kind() != reflect.Slice && f.value.Kind() != reflect.Struct ||
-		f.value.Type() == reflect.TypeFor[Rate]() || f.machine()
+		f.value.Type() == reflect.TypeFor[Rate]() || f.machine() || f.faults()
 }
+
+// faults reports whether the key holds the faults: a list that may be written as one value.
+func (f field) faults() bool { return f.value.Type() == reflect.TypeFor[[]Fault]() }
 
 // machine reports whether the key holds a machine: one value that may be written as a group of its parts.
 func (f field) machine() bool { return f.value.Type() == reflect.TypeFor[Machine]() }
@@ -153,6 +156,12 @@ func (f field) set(text string) error {
 	case *Machine:
 		m, err := parseMachine(text)
 		return assign(p, m, err)
+	case *[]Fault:
+		list, err := parseFaults(text)
+		return assign(p, list, err)
+	case *Fault:
+		fault, err := parseFault(text)
+		return assign(p, fault, err)
 	case *Quantum:
 		q, err := parseQuantum(text)
 		return assign(p, q, err)

@@ -38,7 +38,7 @@ func (s *Scenario) set(source, key, text string) {
 		return
 	}
 	s.unsweep(key)
-	if !f.single() {
+	if !f.single() || f.faults() {
 		if body := d.parse([]byte(text)); body != nil {
 			d.value(body, f)
 		}
@@ -113,14 +113,29 @@ func (s *Scenario) CheckLimits(check func(text string) error) {
 	}
 }
 
+// everyFault lists the faults of all points.
+func (s *Scenario) everyFault() []Fault {
+	all := slices.Clone(s.Faults)
+	for _, axis := range s.Matrix {
+		if axis.path != "faults" {
+			continue
+		}
+		for _, v := range axis.Values {
+			faults, _ := parseFaults(v.Text) // a mistake in it is reported elsewhere
+			all = append(all, faults...)
+		}
+	}
+	return all
+}
+
 // Quick bounds what takes time, as the flag --quick does: settle 100 ms, warm-up 300 ms, measure 2 s, drain 1 s, three
 // repetitions. The measure phase stays long enough for two bursts and for 1 s after the last fault. Swept values stay as
 // they are. Overrides made later win.
 func (s *Scenario) Quick() {
 	at := Pos{Source: "--quick"}
 	measure := max(2*time.Second, 2*s.Load.Burst.Every+1)
-	for _, f := range s.Faults {
-		measure = max(measure, f.At+f.Pause+time.Second)
+	for _, f := range s.everyFault() {
+		measure = max(measure, f.end()+time.Second)
 	}
 	bound := func(key string, d *time.Duration, most time.Duration) {
 		if *d > most {

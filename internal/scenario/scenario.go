@@ -239,10 +239,15 @@ type Engine struct {
 	Verify string `yaml:"verify" oneof:"all sample"`
 }
 
-// Fault is something done to the broker while measuring.
+// Fault is something done to the broker while measuring: one of pause, restart and kill. It may be written as a text, too:
+// pause 2s at 4s. Under matrix, faults are such texts, with "and" between them, or none.
 type Fault struct {
 	// At is when, from the start of the measure phase.
 	At time.Duration `yaml:"at" max:"720h"`
 	// Pause stops the broker's processes for this long.
 	Pause time.Duration `yaml:"pause" max:"720h"`
+	// Restart asks the broker to end (SIGTERM), and starts it again after this long, with the same folder and address.
+	Restart time.Duration `yaml:"restart" max:"720h"`
+	// Kill ends the broker at once (SIGKILL), as a crash does, and starts it again after this long.
+	Kill time.Duration `yaml:"kill" max:"720h"`
 }

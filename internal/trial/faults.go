@@ -17,7 +17,8 @@ import (
 type step struct {
 	at   int64
 	kind string
-	do   func() error
+	do   func(ctx context.Context) (said string, err error)
+	undo bool // it is done even when the rest is given up
 }
 
 // startFaults does what the plan asks to be done to the broker, in the background. The function it returns ends that, undoes what
@@ -25,7 +26,7 @@ type step struct {
 func (j *job) startFaults(ctx context.Context) func() error {
 	var steps []step
 	for _, f := range j.trial.Params.Faults {
-		steps = append(steps, j.stepsOf(f)...)
+		steps = append(steps, j.stepsOf(ctx, f)...)
 	}
 	slices.SortStableFunc(steps, func(a, b step) int { return cmp.Compare(a.at, b.at) })
 	ctx, cancel := context.WithCancel(ctx)
@@ -37,30 +38,53 @@ func (j *job) startFaults(ctx context.Context) func() error {
 	}
 }
 
-func (j *job) stepsOf(f plan.Fault) []step {
+// stepsOf are what a fault consists of. trial ends with the trial.
+func (j *job) stepsOf(trial context.Context, f plan.Fault) []step {
 	at := j.measure + int64(f.At)
-	return []step{
-		{at, "pause", j.broker.Pause},
-		{at + int64(f.For), "resume", j.broker.Resume},
+	end := at + int64(f.For)
+	if f.Kind == plan.FaultPause {
+		return []step{
+			{at: at, kind: "pause", do: silent(j.broker.Pause)},
+			{at: end, kind: "resume", do: silent(j.broker.Resume), undo: true},
+		}
 	}
+	kind, atOnce := "stop", false
+	if f.Kind == plan.FaultKill {
+		kind, atOnce = "kill", true
+	}
+	down := func(ctx context.Context) (string, error) { return "", j.broker.Down(ctx, atOnce) }
+	up := func(ctx context.Context) (string, error) {
+		began := clock.Now()
+		if err := j.broker.Up(ctx); err != nil {
+			return "", err
+		}
+		j.watchBroker(trial)
+		return fmt.Sprintf("it answers after %v", time.Duration(clock.Now()-began).Round(time.Millisecond)), nil
+	}
+	return []step{{at: at, kind: kind, do: down}, {at: end, kind: "start", do: up}}
 }
 
-// runSteps goes on with undoing (resume) when ctx has ended.
+func silent(f func() error) func(context.Context) (string, error) {
+	return func(context.Context) (string, error) { return "", f() }
+}
+
+// runSteps goes on with undoing (resume) when ctx has ended. A broker that is down then stays so: it is stopped next.
 func (j *job) runSteps(ctx context.Context, steps []step) error {
 	var errs []error
-	paused := false
+	var last string // that was done
 	for _, s := range steps {
 		over := sleep(ctx, time.Duration(s.at-clock.Now())) != nil
-		if over && (s.kind == "pause" || !paused) {
+		if over && (!s.undo || last != "pause") {
 			continue
 		}
 		began := clock.Now() // its return may come late: the broker feels it from here on
-		if err := s.do(); err != nil {
+		said, err := s.do(ctx)
+		if err != nil {
 			errs = append(errs, fmt.Errorf("fault %s: %w", s.kind, err))
 			continue
 		}
-		paused = s.kind == "pause"
-		j.add(engine.Event{At: began, Kind: s.kind})
+		last = s.kind
+		j.add(engine.Event{At: began, Kind: s.kind, Text: said})
 	}
 	return errors.Join(errs...)
 }

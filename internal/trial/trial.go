@@ -52,7 +52,8 @@ type job struct {
 	record  *run.TrialRecord
 	windows *windowQueue
 	broker  *broker.Instance
-	conns   *engine.Connections // at the end of the load; nil = there was none yet
+	giveUp  context.CancelCauseFunc // ends the trial
+	conns   *engine.Connections     // at the end of the load; nil = there was none yet
 
 	mu      sync.Mutex
 	measure int64          // monotonic start of the measure window, 0 = not known yet
@@ -115,8 +116,9 @@ func (j *job) do(ctx context.Context) (err error) {
 	if err := j.out.Begin(*j.record); err != nil {
 		return err
 	}
-	ctx, stopWatching := j.watchBroker(ctx)
-	defer stopWatching()
+	ctx, j.giveUp = context.WithCancelCause(ctx)
+	defer j.giveUp(nil)
+	j.watchBroker(ctx)
 	err = j.drive(ctx)
 	if err != nil {
 		_ = sleep(ctx, exitNotice) // was it the end of the broker that the load felt first?
@@ -136,19 +138,18 @@ func interrupted(ctx context.Context, err error) error {
 }
 
 // watchBroker ends the trial when the broker ends by itself.
-func (j *job) watchBroker(ctx context.Context) (context.Context, func()) {
-	ctx, cancel := context.WithCancelCause(ctx)
+func (j *job) watchBroker(ctx context.Context) {
+	exited := j.broker.Exited()
 	go func() {
 		select {
-		case err, ok := <-j.broker.Exited():
+		case err, ok := <-exited:
 			if ok {
 				j.note("broker_exit", err.Error())
-				cancel(&exitError{err})
+				j.giveUp(&exitError{err})
 			}
 		case <-ctx.Done():
 		}
 	}()
-	return ctx, func() { cancel(nil) }
 }
 
 // exitError is the end of a broker that nobody asked for.

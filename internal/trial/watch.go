@@ -31,7 +31,7 @@ func (j *job) startMonitor(ctx context.Context) *watching {
 // sample stand at its two ends.
 func (w *watching) begin(measure int64) {
 	m := monitor.New(
-		monitor.Target{Role: monitor.Broker, PIDs: w.job.broker.PIDs},
+		monitor.Target{Role: monitor.Broker, Roots: w.job.broker.Roots},
 		monitor.Target{Role: monitor.Generator, PIDs: []int{os.Getpid()}, Alone: true},
 	)
 	w.done.Go(func() {
