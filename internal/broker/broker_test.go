@@ -37,21 +37,21 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// lab starts every broker that is here and starts fast, or the slow ones named, and waits to be killed.
-func lab(slow ...string) int {
+// lab starts every broker that is here and starts fast, or only those named, and waits to be killed.
+func lab(only ...string) int {
 	g, err := guard.Start()
 	if err != nil {
 		fmt.Println(err)
 		return 1
 	}
-	for _, broker := range slow {
+	for _, broker := range only {
 		_, _ = Start(context.Background(), subject(broker, Process, Tuned), Options{Guard: g})
 	}
 	for _, s := range []plan.Subject{
 		subject("mosquitto", Process, AsShipped), subject("mochi", Embedded, AsShipped),
 		subject("nats", Process, Tuned), subject("nats", Embedded, Tuned), subject("redis", Process, Tuned),
 	} {
-		if len(slow) == 0 {
+		if len(only) == 0 {
 			_, _ = Start(context.Background(), s, Options{Guard: g})
 		}
 	}
@@ -76,24 +76,35 @@ func subjects(t *testing.T) (all []plan.Subject) {
 		subject("mosquitto", Process, AsShipped), subject("mosquitto", Process, Tuned),
 		subject("nats", Process, AsShipped), subject("nats", Process, Tuned),
 		subject("redis", Process, AsShipped), subject("redis", Process, Tuned),
-		subject("rabbitmq", Process, Tuned),
+		subject("rabbitmq", Process, Tuned), subject("artemis", Process, Tuned), subject("hivemq", Process, Tuned),
 	} {
-		if f := Find(t.Context(), s); f.OK {
+		switch f := Find(t.Context(), s); {
+		case testing.Short() && slow[s.Broker]:
+		case f.OK:
 			all = append(all, s)
-		} else if os.Getenv("CI") != "" {
+		case mustBeHere(s):
 			t.Error(f.Why)
-		} else {
+		default:
 			t.Log("not tested: " + f.Why)
 		}
 	}
 	return all
 }
 
+// slow are the brokers that take seconds to start.
+var slow = map[string]bool{"rabbitmq": true, "artemis": true, "hivemq": true}
+
+// mustBeHere: in CI every broker must be there, but for those of which scripts/brokers noted that it could not get them.
+func mustBeHere(s plan.Subject) bool {
+	_, err := os.Stat(filepath.Join(Cache(), s.Broker+".missing"))
+	return os.Getenv("CI") != "" && err != nil
+}
+
 // need skips where s is not installed.
 func need(t *testing.T, s plan.Subject) plan.Subject {
 	t.Helper()
 	if f := Find(t.Context(), s); !f.OK {
-		if os.Getenv("CI") != "" {
+		if mustBeHere(s) {
 			t.Fatal(f.Why)
 		}
 		t.Skip(f.Why)
@@ -261,7 +272,7 @@ func TestUnusableSubjects(t *testing.T) {
 		{subject("mochi", Embedded, AsShipped), with("/bin/echo"), `mochi said "broker mochi`},
 		{over(plan.MQTT5, subject("rabbitmq", Process, AsShipped)), with("/opt/rabbitmq/3.12.1/sbin/rabbitmq-server"), "rabbitmq-server cannot be run: "},
 		{subject("mochi", Embedded, "fast"), o, `mochi has no variant "fast"`},
-		{subject("kafka", Process, AsShipped), o, "no broker kafka@process: choose from mochi@embedded, mosquitto@process"},
+		{subject("kafka", Process, AsShipped), o, "no broker kafka@process: choose from artemis@process, hivemq@process, mochi@embedded"},
 		{subject("mochi", Embedded, AsShipped), Options{}, "guard"},
 	} {
 		i, err := Start(t.Context(), c.s, c.o)
@@ -306,5 +317,60 @@ func TestRabbitMQSpeaksMQTT5SinceVersion(t *testing.T) {
 		if err := rabbitSpeaks(s); err != nil {
 			t.Errorf("version %q: %v", version, err)
 		}
+	}
+}
+
+func TestFindJavaBrokers(t *testing.T) {
+	cache := t.TempDir()
+	t.Setenv("MQLAB_CACHE", cache)
+	t.Setenv("ARTEMIS_HOME", "")
+	s := subject("artemis", Process, AsShipped)
+	why := func() string { return Find(t.Context(), s).Why }
+	if got := why(); !strings.Contains(got, "scripts/brokers artemis") || strings.Contains(got, "tried") {
+		t.Errorf("not there: %s", got)
+	}
+	if err := os.WriteFile(filepath.Join(cache, "artemis.missing"), []byte("no network\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got := why(); !strings.HasSuffix(got, "(tried, and failed: no network)") {
+		t.Errorf("tried: %s", got)
+	}
+	for _, version := range []string{"2.9.1", "2.40.0"} {
+		lib := filepath.Join(cache, "artemis-"+version, "lib")
+		if err := os.MkdirAll(lib, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(lib, "artemis-server-"+version+".jar"), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	java := filepath.Join(t.TempDir(), "bin", "java")
+	if err := os.MkdirAll(filepath.Dir(java), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("JAVA_HOME", filepath.Dir(filepath.Dir(java)))
+	if got := why(); !strings.Contains(got, "needs Java") {
+		t.Errorf("no Java: %s", got)
+	}
+	if err := os.WriteFile(java, []byte("#!/bin/sh\necho ERROR the journal is broken\necho bye\nexit 4\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if f := Find(t.Context(), s); !f.OK || f.Version != "2.40.0" {
+		t.Errorf("the newest is %+v", f)
+	}
+	if _, err := Start(t.Context(), s, options(t)); err == nil || !strings.HasSuffix(err.Error(), "artemis exited with 4 before it was ready: ERROR the journal is broken") {
+		t.Errorf("start: %v", err)
+	}
+	t.Setenv("ARTEMIS_HOME", cache)
+	if got := why(); !strings.Contains(got, "is no Artemis: it has no lib/artemis-server-*.jar") {
+		t.Errorf("a wrong home: %s", got)
+	}
+}
+
+func TestHiveMQConfig(t *testing.T) {
+	got := hiveMQConfig([]Setting{{Key: "a/b/c", Value: "1"}, {Key: "a/b/d", Value: "2"}, {Key: "a/e", Value: "3"}, {Key: "f/g", Value: "4"}})
+	want := "<hivemq>\n<a>\n<b>\n<c>1</c>\n<d>2</d>\n</b>\n<e>3</e>\n</a>\n<f>\n<g>4</g>\n</f>\n</hivemq>\n"
+	if got != want {
+		t.Errorf("got\n%s", got)
 	}
 }

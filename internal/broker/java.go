@@ -37,7 +37,11 @@ func (j javaProgram) find(folder string) Finding {
 		folder, how = j.newest(), "in the cache: "
 	}
 	if folder == "" {
-		return Finding{Why: fmt.Sprintf("%s is not installed: neither $%s nor the cache has it; %s", j.name, j.home, j.install)}
+		why := fmt.Sprintf("%s is not installed: neither $%s nor the cache has it; %s", j.name, j.home, j.install)
+		if tried, err := os.ReadFile(filepath.Join(Cache(), strings.ToLower(j.name)+".missing")); err == nil {
+			why += " (tried, and failed: " + strings.TrimSpace(string(tried)) + ")"
+		}
+		return Finding{Why: why}
 	}
 	version := j.version(folder)
 	if version == "" {
