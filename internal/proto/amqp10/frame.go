@@ -109,7 +109,7 @@ func cutFrame(in []byte, limit uint32, f *frame) (n int, err error) {
 	}
 	v := r.value()
 	list, ok := v.fields()
-	if r.bad || !ok || !v.described || v.descriptor > 0xFF {
+	if r.bad || !ok || !v.described {
 		return 0, fmt.Errorf("amqp10: malformed frame of %d bytes", size)
 	}
 	f.what, f.fields, f.payload = performative(v.descriptor), list, r.rest

@@ -133,7 +133,7 @@ func readAttach(f *frame) (a attach, err error) {
 }
 
 // readTerminus takes a source or a target: all of it, and its address. A coordinator and the like have no address.
-func readTerminus(r *fields, kind uint64) (whole, address []byte, ok bool) {
+func readTerminus(r *fields, kind byte) (whole, address []byte, ok bool) {
 	before := r.rest
 	v := r.next()
 	if v.null() {

@@ -18,7 +18,7 @@ func (v *value) symbols() (names []string, ok bool) {
 		return nil, v.null()
 	}
 	for code := r.u8(); count > 0 && !r.bad; count-- {
-		one := r.value1(code)
+		one := value{code: code, data: r.data(code)}
 		text, ok := one.text()
 		if !ok {
 			return nil, false

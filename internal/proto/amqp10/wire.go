@@ -36,10 +36,10 @@ const (
 
 // value is one encoded value; data aliases the input. The zero value is null.
 type value struct {
+	data       []byte
 	code       byte // 0 is taken as null
 	described  bool
-	descriptor uint64
-	data       []byte
+	descriptor byte // 0 = none, or one that we do not know
 }
 
 func (v *value) null() bool { return v.code == codeNull || v.code == 0 }
@@ -87,19 +87,13 @@ type reader struct {
 	bad  bool
 }
 
-func (r *reader) take(n int) []byte {
-	if n < 0 || n > len(r.rest) {
-		r.bad, r.rest = true, nil
-		return nil
-	}
-	b := r.rest[:n:n]
-	r.rest = r.rest[n:]
-	return b
+func (r *reader) fail() {
+	r.bad, r.rest = true, nil
 }
 
 func (r *reader) u8() uint8 {
 	if len(r.rest) == 0 {
-		r.bad = true
+		r.fail()
 		return 0
 	}
 	b := r.rest[0]
@@ -108,56 +102,62 @@ func (r *reader) u8() uint8 {
 }
 
 func (r *reader) u32() uint32 {
-	if b := r.take(4); b != nil {
-		return binary.BigEndian.Uint32(b)
+	if len(r.rest) < 4 {
+		r.fail()
+		return 0
 	}
-	return 0
+	n := binary.BigEndian.Uint32(r.rest)
+	r.rest = r.rest[4:]
+	return n
 }
 
 // value takes one value, with its descriptor if it has one. Symbolic descriptors are not understood.
 func (r *reader) value() (v value) {
-	v.code = r.u8()
-	if v.code == codeDescribed && !r.bad {
-		descriptor := r.value1(r.u8())
-		n, ok := descriptor.number()
-		if !ok {
-			r.bad = true
-			return value{}
-		}
-		v = r.value1(r.u8())
-		v.described, v.descriptor = true, n
+	if len(r.rest) > 3 && r.rest[0] == codeDescribed && r.rest[1] == codeULSmall {
+		v.descriptor = r.rest[2]
+		v.described, v.code = true, r.rest[3]
+		r.rest = r.rest[4:]
+		v.data = r.data(v.code)
 		return v
 	}
-	return r.value1(v.code)
+	if v.code = r.u8(); v.code == codeDescribed && !r.bad {
+		code := r.u8()
+		descriptor := value{code: code, data: r.data(code)}
+		n, ok := descriptor.number()
+		if !ok {
+			r.fail()
+			return value{}
+		}
+		if v.described = true; n <= math.MaxUint8 {
+			v.descriptor = byte(n)
+		}
+		v.code = r.u8()
+	}
+	v.data = r.data(v.code)
+	return v
 }
 
-// value1 takes what follows a constructor.
-func (r *reader) value1(code byte) value {
-	n := 0
-	switch code >> 4 {
-	case 4:
-	case 5:
-		n = 1
-	case 6:
-		n = 2
-	case 7:
-		n = 4
-	case 8:
-		n = 8
-	case 9:
-		n = 16
-	case 0xA, 0xC, 0xE:
+// widths are the sizes by the upper four bits of a constructor; below 0: the size comes first, in so many bytes.
+var widths = [16]int8{4: 0, 5: 1, 6: 2, 7: 4, 8: 8, 9: 16, 0xA: -1, 0xB: -4, 0xC: -1, 0xD: -4, 0xE: -1, 0xF: -4}
+
+// data takes what follows a constructor.
+func (r *reader) data(code byte) []byte {
+	n := int(widths[code>>4])
+	switch {
+	case code < codeNull:
+		r.fail()
+	case n == -1:
 		n = int(r.u8())
-	case 0xB, 0xD, 0xF:
+	case n == -4:
 		n = int(r.u32())
-	default:
-		r.bad = true
 	}
-	data := r.take(n)
-	if r.bad {
-		return value{}
+	if r.bad || uint(n) > uint(len(r.rest)) {
+		r.fail()
+		return nil
 	}
-	return value{code: code, data: data}
+	b := r.rest[:n:n]
+	r.rest = r.rest[n:]
+	return b
 }
 
 // fields are what is left of a list. Fields that were left out at its end are null.
@@ -174,18 +174,39 @@ func (f *fields) next() value {
 	return f.value()
 }
 
+// simple takes the next field if it is one byte long: null, a boolean, or 0.
+func (f *fields) simple() (code byte, ok bool) {
+	if f.left <= 0 || f.bad {
+		return codeNull, true
+	}
+	if len(f.rest) == 0 || f.rest[0]>>4 != codeNull>>4 {
+		return 0, false
+	}
+	code = f.rest[0]
+	f.rest = f.rest[1:]
+	f.left--
+	return code, true
+}
+
 func (f *fields) skip(n int) {
 	for range n {
-		f.next()
+		if _, ok := f.simple(); !ok {
+			f.next()
+		}
 	}
 }
 
 // number takes an unsigned integer that is absent if null.
 func (f *fields) number(absent uint64) uint64 {
-	v := f.next()
-	if v.null() {
+	code, ok := f.simple()
+	switch {
+	case ok && code == codeNull:
 		return absent
+	case ok:
+		f.bad = f.bad || (code != codeUint0 && code != codeULong0)
+		return 0
 	}
+	v := f.next()
 	n, ok := v.number()
 	f.bad = f.bad || !ok
 	return n
@@ -199,24 +220,26 @@ func (f *fields) u32(absent uint32) uint32 {
 
 // flag takes a boolean that is false if null.
 func (f *fields) flag() bool {
-	switch v := f.next(); {
-	case v.null() || v.code == codeFalse:
+	code, ok := f.simple()
+	if !ok {
+		if v := f.next(); v.code == codeBoolean && !f.bad {
+			return v.data[0] != 0
+		}
+		f.bad = true
 		return false
-	case v.code == codeTrue:
-		return true
-	case v.code == codeBoolean:
-		return v.data[0] != 0
 	}
-	f.bad = true
-	return false
+	f.bad = f.bad || (code != codeTrue && code != codeFalse && code != codeNull)
+	return code == codeTrue
 }
 
 // text takes a binary, string or symbol; null is empty.
 func (f *fields) text() []byte {
-	v := f.next()
-	if v.null() {
+	code, ok := f.simple()
+	if ok {
+		f.bad = f.bad || code != codeNull
 		return nil
 	}
+	v := f.next()
 	b, ok := v.text()
 	f.bad = f.bad || !ok
 	return b
