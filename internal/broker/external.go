@@ -35,12 +35,12 @@ func parseURL(raw string) (*url.URL, error) {
 		return nil, errors.New("the broker's URL holds credentials: name an environment variable or a file for them instead")
 	case u.Hostname() == "":
 		return nil, errors.New("the broker's URL names no host")
-	case u.Path != "" && u.Path != "/" || u.RawQuery != "" || u.Fragment != "":
+	case u.Path != "" && u.Path != "/" && !scheme.WebSocket || u.RawQuery != "" || u.Fragment != "":
 		return nil, errors.New("the broker's URL has more than scheme, host and port")
 	case u.Port() != "":
 		port = u.Port()
 	}
-	return &url.URL{Scheme: u.Scheme, Host: net.JoinHostPort(u.Hostname(), port)}, nil
+	return &url.URL{Scheme: u.Scheme, Host: net.JoinHostPort(u.Hostname(), port), Path: u.Path}, nil
 }
 
 func findExternal(ctx context.Context, place netns.Place, s plan.Subject) Finding {
@@ -84,5 +84,5 @@ func startExternal(s plan.Subject) (*Instance, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Instance{URL: u.String(), name: u.Host}, nil
+	return &Instance{URL: u.String(), SubscribeURL: u.String(), name: u.Host}, nil
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/mqlab/mqlab/internal/proto/mqtt"
 	"github.com/mqlab/mqlab/internal/proto/nats"
 	"github.com/mqlab/mqlab/internal/proto/resp"
+	"github.com/mqlab/mqlab/internal/websocket"
 )
 
 const greetLimit = time.Second // for one attempt
@@ -35,6 +36,11 @@ func greet(ctx context.Context, place netns.Place, scheme, address string) error
 	}
 	var session proto.Session
 	switch scheme {
+	case "ws":
+		if conn, err = websocket.Client(ctx, conn, address, ""); err != nil {
+			return err
+		}
+		fallthrough
 	case "mqtt": // the oldest version is understood by every broker
 		session = mqtt.NewClient(&mqtt.Config{Version: mqtt.V311, CleanStart: true}, "mqlab-ready")
 	case "nats":

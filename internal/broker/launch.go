@@ -82,12 +82,12 @@ func (s *site) speaks(protocols ...string) bool {
 	return common(protocols, []string{s.protocol, s.subscribe})
 }
 
+// isMQTT tells which listener a broker of several protocols needs.
+func isMQTT(protocol string) bool { return plan.IsMQTT(protocol) }
+
 func common(a, b []string) bool {
 	return slices.ContainsFunc(a, func(p string) bool { return slices.Contains(b, p) })
 }
-
-// isMQTT tells which listener a broker of several protocols needs.
-func isMQTT(protocol string) bool { return protocol == plan.MQTT5 || protocol == plan.MQTT311 }
 
 // program is how a broker is run.
 type program struct {

@@ -17,8 +17,9 @@ import (
 
 // serveMochi runs the embedded mochi-mqtt broker (https://github.com/mochi-mqtt/server).
 //
-// As shipped: a listener on the loopback interface, a hook that lets anybody in, no log. Every other setting is the
-// library's own default; in particular 8192 packets may wait for a client, and further ones, of any QoS, are dropped.
+// As shipped: a listener on the loopback interface (and one for WebSocket if clients speak over it), a hook that lets
+// anybody in, no log. Every other setting is the library's own default; in particular 8192 packets may wait for a client,
+// and further ones, of any QoS, are dropped.
 //
 // Tuned: 32,768 packets may wait for a client, and as many be in flight as MQTT allows; read and write buffers of
 // 16 KiB instead of 2 save system calls; $SYS topics are sent once an hour instead of each second; GOGC=400 as for NATS.
@@ -40,6 +41,17 @@ func serveMochi(c *childConfig) (*report, func(), error) {
 	if err := s.AddListener(l); err != nil {
 		return nil, nil, err
 	}
+	var also []endpoint
+	if common(overWebSocket, c.Protocols) {
+		address, err := freeAddress()
+		if err != nil {
+			return nil, nil, err
+		}
+		if err := s.AddListener(listeners.NewWebsocket(listeners.Config{ID: "ws", Address: address})); err != nil {
+			return nil, nil, err
+		}
+		also = []endpoint{{"ws", address}}
+	}
 	if err := s.Serve(); err != nil {
 		return nil, nil, err
 	}
@@ -57,11 +69,21 @@ func serveMochi(c *childConfig) (*report, func(), error) {
 	}
 	r := &report{
 		Address: l.Address(),
+		Also:    also,
 		Version: mochiVersion(),
 		Config:  config,
 		Limits:  limits,
 	}
 	return r, func() { _ = s.Close() }, nil
+}
+
+// freeAddress is one that was free a moment ago: the listener for WebSocket does not tell which port it was given.
+func freeAddress() (string, error) {
+	l, err := net.Listen("tcp", net.JoinHostPort(loopback, "0"))
+	if err != nil {
+		return "", err
+	}
+	return l.Addr().String(), l.Close()
 }
 
 // anybody lets every client connect, publish and subscribe.

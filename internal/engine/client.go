@@ -28,6 +28,8 @@ type client struct {
 	tick    int64   // when the session wants Tick
 	at      int64   // deadline in timers
 	dialled int64   // when the present attempt began
+	opened  int64   // when it carried bytes
+	lost    int64   // when the last ready connection ended
 	id      int32
 	number  uint32
 	slot    int32 // place in timers, -1 = none
@@ -51,6 +53,7 @@ type ClientSpec struct {
 	Session   proto.Client
 	Publish   *PublishSpec
 	Subscribe *SubscribeSpec
+	Dialer    Dialer // makes its connections; nil = the engine's own
 }
 
 // SubscribeSpec says what a connection receives: streams FirstStream … FirstStream+len(Trackers)-1. It belongs to the Core
@@ -95,7 +98,7 @@ func (c *Core) Dialling(id int, now int64) {
 func (c *Core) Connected(id int, now int64, tcp, tls time.Duration) {
 	c.rotate(now)
 	cl := c.clients[id]
-	cl.state, cl.full, cl.pend = opening, false, nil
+	cl.state, cl.full, cl.pend, cl.opened = opening, false, nil, now
 	r := c.recorder(cl)
 	r.record(ledger.ConnectTCP, int64(tcp))
 	if tls > 0 {
@@ -215,8 +218,11 @@ func (c *Core) settled(cl *client, now int64) {
 	cl.tick = now
 	c.progress.Ready++
 	c.conns.Established++
-	c.recorder(cl).record(ledger.Connect, now-cl.dialled)
+	r := c.recorder(cl)
+	r.record(ledger.Connect, now-cl.dialled)
+	r.record(ledger.ConnectProtocol, now-cl.opened)
 	if cl.was {
+		r.record(ledger.Outage, now-cl.lost)
 		c.conns.Reconnected++
 		c.event(now, "reconnected", cl, "")
 	}
@@ -263,6 +269,7 @@ func (c *Core) drop(cl *client, now int64, err error) {
 	}
 	switch cl.state {
 	case ready:
+		cl.lost = now
 		c.progress.Ready--
 		c.conns.Lost++
 		c.conns.note(err.Error(), 1)

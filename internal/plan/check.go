@@ -34,7 +34,7 @@ func (r *resolver) checkAccess(at scenario.Pos, s *Subject) {
 	}
 	switch {
 	case *t != (TLS{}) && !s.Encrypted():
-		report("tls is for mqtts://, tls://, amqps:// and rediss://: %s is not encrypted", s.Name)
+		report("tls is for mqtts://, wss://, tls://, amqps:// and rediss://: %s is not encrypted", s.Name)
 	case (t.CertFile == "") != (t.KeyFile == ""):
 		report("tls needs cert_file and key_file together")
 	}
@@ -51,6 +51,9 @@ func (r *resolver) checkSubject(p *scenario.Point, s Subject) {
 	}
 	if s.Runtime == "external" && p.Machine.Name != "" && !r.noLimits {
 		report("machine", "a broker that was not started here cannot be held to a machine")
+	}
+	if _, ws := OverWebSocket(s.Protocol); ws && p.Engine.Kind == EngineLoop {
+		report("engine.kind", "WebSocket needs the goroutine engine: goroutine or auto")
 	}
 	if s.Encrypted() && p.Engine.Kind == EngineLoop {
 		report("engine.kind", "TLS needs the goroutine engine: goroutine or auto")

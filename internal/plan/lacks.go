@@ -73,10 +73,10 @@ func checkProtocol(p *scenario.Point, s Subject, report reporter) {
 			report("connect.session_expiry", "AMQP 0-9-1 keeps a queue only with clean_start: false")
 		}
 		checkTopic(l.Topic, "*#", "routing key", report)
-	case MQTT311:
+	case MQTT311, MQTT311WS:
 		checkMQTT311(p, report)
 	}
-	if s.Broker == "rabbitmq" && (s.Protocol == MQTT5 || s.Protocol == MQTT311) {
+	if s.Broker == "rabbitmq" && IsMQTT(s.Protocol) {
 		report.lacks("RabbitMQ's MQTT", noQoS2, noSharing)
 	}
 }

@@ -1,5 +1,7 @@
 package plan
 
+import "strings"
+
 // Patterns: who hears whom.
 const (
 	PatternPairs  = "pairs"  // subscriber n hears publisher n
@@ -36,12 +38,28 @@ const (
 const (
 	MQTT5        = "mqtt5"
 	MQTT311      = "mqtt311"
+	MQTT5WS      = "mqtt5+ws" // over WebSocket
+	MQTT311WS    = "mqtt311+ws"
 	NATS         = "nats"
 	JetStream    = "jetstream"
 	AMQP091      = "amqp091"
 	Redis        = "redis"         // pub/sub
 	RedisStreams = "redis-streams" // consumer groups
 )
+
+// webSocket is what follows the name of a protocol that is spoken over WebSocket.
+const webSocket = "+ws"
+
+// OverWebSocket takes the transport off a protocol's name, and tells whether it is WebSocket.
+func OverWebSocket(protocol string) (base string, ws bool) {
+	return strings.CutSuffix(protocol, webSocket)
+}
+
+// IsMQTT reports whether a protocol is MQTT, of any version and over any transport.
+func IsMQTT(protocol string) bool {
+	base, _ := OverWebSocket(protocol)
+	return base == MQTT5 || base == MQTT311
+}
 
 // Storages of a JetStream stream.
 const (

@@ -18,7 +18,7 @@ type kind struct {
 
 // kinds says which broker speaks what, and how it can run.
 var kinds = []kind{
-	{"mosquitto", []string{MQTT5, MQTT311}, []string{"process"}},
+	{"mosquitto", []string{MQTT5, MQTT311, MQTT5WS, MQTT311WS}, []string{"process"}},
 	{"emqx", []string{MQTT5, MQTT311}, nil},
 	{"hivemq", []string{MQTT5, MQTT311}, []string{"process"}},
 	{"rabbitmq", []string{AMQP091, "amqp10", MQTT5, MQTT311}, []string{"process"}},
@@ -26,7 +26,7 @@ var kinds = []kind{
 	{"nats", []string{NATS, JetStream, MQTT311}, []string{"embedded", "process"}},
 	{"redis", []string{Redis, RedisStreams}, []string{"process"}},
 	{"zenoh", []string{"zenoh"}, nil},
-	{"mochi", []string{MQTT5, MQTT311}, []string{"embedded"}},
+	{"mochi", []string{MQTT5, MQTT311, MQTT5WS, MQTT311WS}, []string{"embedded"}},
 }
 
 // automatic are the subjects that auto stands for. Embedded ones are always there, the others if they are installed.
@@ -35,8 +35,8 @@ var automatic = []string{"mochi", "nats", "mosquitto", "nats@process"}
 var (
 	variants  = []string{"as-shipped", "tuned"}
 	runtimes  = []string{"embedded", "process", "docker", "external"}
-	protocols = []string{"mqtt", MQTT5, MQTT311, AMQP091, "amqp10", NATS, JetStream, Redis, RedisStreams, "zenoh"}
-	spoken    = []string{MQTT5, MQTT311, NATS, JetStream, AMQP091, Redis, RedisStreams} // by this version
+	protocols = []string{"mqtt", MQTT5, MQTT311, MQTT5WS, MQTT311WS, AMQP091, "amqp10", NATS, JetStream, Redis, RedisStreams, "zenoh"}
+	spoken    = []string{MQTT5, MQTT311, MQTT5WS, MQTT311WS, NATS, JetStream, AMQP091, Redis, RedisStreams} // by this version
 )
 
 var errNotYet = errors.New("not supported yet by this version")
@@ -137,13 +137,13 @@ func choose(word, what string, known, possible []string) (string, error) {
 	return "", fmt.Errorf("unknown %s %q; %s", what, word, scenario.Suggest(word, known))
 }
 
-// chooseProtocol picks one of the protocols that a broker speaks; mqtt is short for mqtt5.
+// chooseProtocol picks one of the protocols that a broker speaks; mqtt is short for the newest version that it speaks.
 func chooseProtocol(word, broker string, speaks []string) (string, error) {
 	if word == "" {
 		word = speaks[0]
 	}
-	if word == "mqtt" {
-		word = MQTT5
+	if i := slices.IndexFunc(speaks, IsMQTT); word == "mqtt" && i >= 0 {
+		word = speaks[i]
 	}
 	switch {
 	case !slices.Contains(protocols, word):

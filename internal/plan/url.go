@@ -17,17 +17,20 @@ type Scheme struct {
 	Port      string   // unless the URL names one
 	Protocols []string // the first is the default
 	Encrypted bool     // by TLS from the first byte, or (NATS) right after the server's greeting
+	WebSocket bool     // the URL has a path
 }
 
 var schemes = []Scheme{
-	{"mqtt", "1883", []string{MQTT5, MQTT311}, false},
-	{"mqtts", "8883", []string{MQTT5, MQTT311}, true},
-	{"nats", "4222", []string{NATS, JetStream}, false},
-	{"tls", "4222", []string{NATS, JetStream}, true},
-	{"amqp", "5672", []string{AMQP091}, false},
-	{"amqps", "5671", []string{AMQP091}, true},
-	{"redis", "6379", []string{Redis, RedisStreams}, false},
-	{"rediss", "6379", []string{Redis, RedisStreams}, true},
+	{Name: "mqtt", Port: "1883", Protocols: []string{MQTT5, MQTT311}},
+	{Name: "mqtts", Port: "8883", Protocols: []string{MQTT5, MQTT311}, Encrypted: true},
+	{Name: "ws", Port: "80", Protocols: []string{MQTT5WS, MQTT311WS}, WebSocket: true},
+	{Name: "wss", Port: "443", Protocols: []string{MQTT5WS, MQTT311WS}, Encrypted: true, WebSocket: true},
+	{Name: "nats", Port: "4222", Protocols: []string{NATS, JetStream}},
+	{Name: "tls", Port: "4222", Protocols: []string{NATS, JetStream}, Encrypted: true},
+	{Name: "amqp", Port: "5672", Protocols: []string{AMQP091}},
+	{Name: "amqps", Port: "5671", Protocols: []string{AMQP091}, Encrypted: true},
+	{Name: "redis", Port: "6379", Protocols: []string{Redis, RedisStreams}},
+	{Name: "rediss", Port: "6379", Protocols: []string{Redis, RedisStreams}, Encrypted: true},
 }
 
 // LookupScheme finds what a URL that starts with name:// stands for.
@@ -64,7 +67,7 @@ func (s *Subject) Encrypted() bool {
 	return scheme.Encrypted
 }
 
-// parseURL reads the address of an external broker.
+// parseURL reads the address of an external broker. Behind ws://host:port may be a path, and then the protocol.
 func parseURL(name, rest string) (Subject, error) {
 	scheme, ok := LookupScheme(name)
 	if !ok {
@@ -85,14 +88,32 @@ func parseURL(name, rest string) (Subject, error) {
 		return Subject{}, fmt.Errorf("%q is no port: 1 to 65535", port)
 	}
 	s := Subject{Runtime: "external", URL: name + "://" + net.JoinHostPort(u.Hostname(), port)}
-	if s.Protocol, err = chooseProtocol(strings.Trim(u.Path, "/"), name+"://", scheme.Protocols); err != nil {
+	path, protocol := "", strings.Trim(u.Path, "/")
+	if scheme.WebSocket {
+		path, protocol = splitPath(protocol)
+	}
+	if s.Protocol, err = chooseProtocol(protocol, name+"://", scheme.Protocols); err != nil {
 		return Subject{}, err
 	}
+	s.URL += path
 	s.Name = s.URL
 	if s.Protocol != scheme.Protocols[0] {
-		s.Name += "/" + s.Protocol
+		base, _ := OverWebSocket(s.Protocol)
+		s.Name += "/" + base
 	}
 	return s, nil
+}
+
+// splitPath takes the protocol off the end of the path of a WebSocket's URL, if one is written there.
+func splitPath(text string) (path, protocol string) {
+	levels := strings.Split(text, "/")
+	if last := levels[len(levels)-1]; last == MQTT5 || last == MQTT311 {
+		levels, protocol = levels[:len(levels)-1], last+webSocket
+	}
+	if path = strings.Join(levels, "/"); path != "" {
+		path = "/" + path
+	}
+	return path, protocol
 }
 
 // isHost reports whether a text is an IP address or looks like a host's name.

@@ -17,6 +17,7 @@ import (
 	"github.com/mqlab/mqlab/internal/netns"
 	"github.com/mqlab/mqlab/internal/plan"
 	"github.com/mqlab/mqlab/internal/proto/nats"
+	"github.com/mqlab/mqlab/internal/websocket"
 )
 
 // dialer makes connections to one broker. It implements engine.Dialer.
@@ -27,8 +28,48 @@ type dialer struct {
 	tls     *tls.Config // nil = plain TCP
 	timeout time.Duration
 	noDelay bool
+	// upgrade makes a connection a WebSocket; nil = it stays what it is.
+	upgrade func(context.Context, net.Conn) (net.Conn, error)
 	// greeting reads what the server says in the clear before the TLS handshake; nil = nothing.
 	greeting func(net.Conn) ([]byte, error)
+}
+
+// newDialer makes what connects to a URL in order to speak a protocol.
+func (w *Local) newDialer(where netns.Place, url, protocol string) (*dialer, error) {
+	end, err := parseURL(url)
+	if err != nil {
+		return nil, err
+	}
+	p := &w.share.Trial.Params
+	d := &dialer{
+		ctx: w.ctx, addr: end.addr, timeout: p.Connect.Timeout, noDelay: p.NoDelay,
+		place: netns.Spread(where, end.addr, w.share.Publishers.Len()+w.share.Subscribers.Len()),
+	}
+	if end.secure {
+		if d.tls, err = tlsConfig(w.share.Trial.Subject.TLS, end.host); err != nil {
+			return nil, err
+		}
+		if protocol == plan.NATS || protocol == plan.JetStream {
+			d.greeting = natsGreeting
+		}
+	}
+	if end.webSocket {
+		d.upgrade = func(ctx context.Context, c net.Conn) (net.Conn, error) {
+			return websocket.Client(ctx, c, end.addr, end.path)
+		}
+	}
+	return d, nil
+}
+
+// needs says what it is about the connections that event loops cannot do; "" = nothing.
+func (d *dialer) needs() string {
+	switch {
+	case d.tls != nil:
+		return "TLS"
+	case d.upgrade != nil:
+		return "WebSocket"
+	}
+	return ""
 }
 
 // Dial implements engine.Dialer.
@@ -58,15 +99,22 @@ func (d *dialer) connect(ctx context.Context, start int64) (engine.Dialled, erro
 		}
 	}
 	got := engine.Dialled{Conn: conn, TCP: time.Duration(established - start)}
-	if d.tls == nil {
-		return got, nil
+	if d.tls != nil {
+		secure, err := d.handshake(ctx, conn)
+		if err != nil {
+			_ = conn.Close() // the handshake's error says more
+			return engine.Dialled{}, d.explainTLS(err)
+		}
+		got.Conn, got.TLS = secure, time.Duration(clock.Now()-established)
 	}
-	secure, err := d.handshake(ctx, conn)
-	if err != nil {
-		_ = conn.Close() // the handshake's error says more
-		return engine.Dialled{}, d.explainTLS(err)
+	if d.upgrade != nil {
+		ws, err := d.upgrade(ctx, got.Conn)
+		if err != nil {
+			_ = got.Conn.Close() // the error of the upgrade says more
+			return engine.Dialled{}, &connectError{text: "connect " + d.addr + ": " + err.Error(), cause: err}
+		}
+		got.Conn = ws
 	}
-	got.Conn, got.TLS = secure, time.Duration(clock.Now()-established)
 	return got, nil
 }
 

@@ -13,13 +13,13 @@ const preciseBelow = 2000
 
 const coarseQuantum = 100 * time.Microsecond
 
-// chooseEngine says how the share is carried out.
-func chooseEngine(p *plan.Params, secure bool) Facts {
+// chooseEngine says how the share is carried out; needs is what event loops cannot do.
+func chooseEngine(p *plan.Params, needs string) Facts {
 	switch {
 	case p.Engine == plan.EngineGoroutine:
 		return Facts{Engine: plan.EngineGoroutine, Why: "asked for"}
-	case secure:
-		return Facts{Engine: plan.EngineGoroutine, Why: "TLS needs it"}
+	case needs != "":
+		return Facts{Engine: plan.EngineGoroutine, Why: needs + " needs it"}
 	}
 	return Facts{Engine: plan.EngineLoop, Quantum: quantum(p).String(), KernelTimestamps: true, Why: "event loops on Linux"}
 }

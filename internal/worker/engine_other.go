@@ -10,7 +10,7 @@ import (
 )
 
 // chooseEngine says how the share is carried out.
-func chooseEngine(*plan.Params, bool) Facts {
+func chooseEngine(*plan.Params, string) Facts {
 	return Facts{Engine: plan.EngineGoroutine, Why: "event loops need Linux"}
 }
 

@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -23,7 +24,8 @@ import (
 type Local struct {
 	share   Share
 	sink    Sink
-	dial    *dialer
+	dial    *dialer         // of publishers
+	hear    *dialer         // of subscribers
 	ctx     context.Context // of everything that runs in the background
 	cancel  context.CancelFunc
 	shards  []shard
@@ -62,28 +64,24 @@ var _ Worker = (*Local)(nil)
 
 // NewLocal builds everything that the share needs, without connecting.
 func NewLocal(share Share, cred Credentials, where netns.Place, sink Sink) (*Local, error) {
-	end, err := parseURL(share.URL)
-	if err != nil {
-		return nil, err
-	}
 	p := &share.Trial.Params
 	w := &Local{share: share, sink: sink, failed: make(chan error, 1)}
 	w.ctx, w.cancel = context.WithCancel(context.Background())
-	where = netns.Spread(where, end.addr, share.Publishers.Len()+share.Subscribers.Len())
-	w.dial = &dialer{ctx: w.ctx, place: where, addr: end.addr, timeout: p.Connect.Timeout, noDelay: p.NoDelay}
-	if end.secure {
-		if w.dial.tls, err = tlsConfig(share.Trial.Subject.TLS, end.host); err != nil {
+	var err error
+	if w.dial, err = w.newDialer(where, share.URL, share.Trial.Subject.Protocol); err != nil {
+		return nil, err
+	}
+	w.hear = w.dial
+	if share.SubscribeURL != "" && share.SubscribeURL != share.URL {
+		if w.hear, err = w.newDialer(where, share.SubscribeURL, share.Trial.Subject.SubscribeProtocol()); err != nil {
 			return nil, err
 		}
-		if p := share.Trial.Subject.Protocol; p == plan.NATS || p == plan.JetStream {
-			w.dial.greeting = natsGreeting
-		}
 	}
-	makers, err := newSessions(&w.share, cred, end.secure)
+	makers, err := newSessions(&w.share, cred, w.dial.tls != nil)
 	if err != nil {
 		return nil, err
 	}
-	if err := w.makeShards(p, end.secure); err != nil {
+	if err := w.makeShards(p); err != nil {
 		return nil, err
 	}
 	w.facts.Settings = makers.settings
@@ -100,7 +98,7 @@ func loops(p *plan.Params, connections int) int {
 	return max(min(n, connections), 1)
 }
 
-func (w *Local) makeShards(p *plan.Params, secure bool) error {
+func (w *Local) makeShards(p *plan.Params) error {
 	bytes, err := template(p)
 	if err != nil {
 		return err
@@ -121,7 +119,7 @@ func (w *Local) makeShards(p *plan.Params, secure bool) error {
 		}
 		return s
 	}
-	w.facts = chooseEngine(p, secure)
+	w.facts = chooseEngine(p, cmp.Or(w.dial.needs(), w.hear.needs()))
 	if w.facts.Engine == plan.EngineGoroutine {
 		r, err := routine.New(settings(0), w.dial)
 		if err != nil {
@@ -152,7 +150,11 @@ func (w *Local) fill(s *sessions) {
 		if p.Pattern == plan.PatternShared {
 			common = trackers
 		}
-		w.add(at, s.subscriber(n, trackers), readPace(p))
+		spec := s.subscriber(n, trackers)
+		if w.hear != w.dial {
+			spec.Dialer = w.hear
+		}
+		w.add(at, spec, readPace(p))
 	}
 	for n := w.share.Publishers.From; n < w.share.Publishers.To; n++ {
 		w.add(n%len(w.shards), s.publisher(n), nil)
@@ -242,7 +244,7 @@ func (w *Local) await(ctx context.Context, done func() bool) error {
 	}
 }
 
-// unanswered words the end of a connection on which the first client got no answer.
+// unanswered words the end of a connection on which the first client, a subscriber, got no answer.
 func (w *Local) unanswered(err error) error {
 	var worded *connectError
 	var op *net.OpError
@@ -250,15 +252,15 @@ func (w *Local) unanswered(err error) error {
 	case w.ready() > 0 || errors.As(err, &worded):
 		return err
 	case errors.As(err, &op) && op.Op == tlsAlert:
-		return w.dial.explainTLS(err)
+		return w.hear.explainTLS(err)
 	case !errors.Is(err, engine.ErrClosed) && !errors.Is(err, syscall.ECONNRESET):
 		return err
 	}
 	tls := "without TLS"
-	if w.dial.tls != nil {
+	if w.hear.tls != nil {
 		tls = "within TLS"
 	}
-	return fmt.Errorf("%s did not answer: %w: does that port speak %s, %s?", w.dial.addr, err, w.share.Trial.Subject.Protocol, tls)
+	return fmt.Errorf("%s did not answer: %w: does that port speak %s, %s?", w.hear.addr, err, w.share.Trial.Subject.SubscribeProtocol(), tls)
 }
 
 // Connections returns the counts so far. It may be called until Close.
@@ -275,7 +277,7 @@ func (w *Local) Connections() engine.Connections {
 // notReady says how far Prepare came in time, and what most of the failures were; without any, the broker was silent.
 func (w *Local) notReady() error {
 	c := w.Connections()
-	why := fmt.Sprintf("%s accepts connections, but does not answer in %s", w.dial.addr, w.share.Trial.Subject.Protocol)
+	why := fmt.Sprintf("%s accepts connections, but does not answer in %s", w.hear.addr, w.share.Trial.Subject.SubscribeProtocol())
 	most := 0
 	for reason, n := range c.Failures {
 		if n > most {

@@ -51,7 +51,7 @@ func newSessions(share *Share, cred Credentials, secure bool) (*sessions, error)
 
 func (s *sessions) speak(protocol string, cred Credentials, secure bool) (dialect, error) {
 	switch protocol {
-	case plan.MQTT5, plan.MQTT311:
+	case plan.MQTT5, plan.MQTT311, plan.MQTT5WS, plan.MQTT311WS:
 		return s.mqtt(protocol, cred)
 	case plan.NATS, plan.JetStream:
 		return s.nats(protocol, cred, secure)
@@ -70,7 +70,7 @@ func (s *sessions) mqtt(protocol string, cred Credentials) (dialect, error) {
 		Version: mqtt.V5, CleanStart: c.CleanStart, SessionExpiry: c.SessionExpiry, KeepAlive: c.KeepAlive,
 		User: cred.User, Window: t.Params.Window, ReceiveMaximum: c.ReceiveMaximum, MaxPacketBytes: c.MaxPacketBytes,
 	}
-	if protocol == plan.MQTT311 {
+	if base, _ := plan.OverWebSocket(protocol); base == plan.MQTT311 {
 		cfg.Version = mqtt.V311
 	}
 	if cred.Password != "" {
@@ -212,7 +212,9 @@ func (s *sessions) runText() string { return strconv.FormatUint(uint64(s.share.R
 // endpoint is where a URL points.
 type endpoint struct {
 	addr, host string
+	path       string // of a WebSocket
 	secure     bool
+	webSocket  bool
 }
 
 // parseURL reads the URL of a broker, see plan.URLSchemes.
@@ -229,5 +231,5 @@ func parseURL(text string) (endpoint, error) {
 	if u.Port() != "" {
 		port = u.Port()
 	}
-	return endpoint{addr: net.JoinHostPort(u.Hostname(), port), host: u.Hostname(), secure: scheme.Encrypted}, nil
+	return endpoint{addr: net.JoinHostPort(u.Hostname(), port), host: u.Hostname(), path: u.Path, secure: scheme.Encrypted, webSocket: scheme.WebSocket}, nil
 }

@@ -25,11 +25,13 @@ type Worker interface {
 
 // Share is a part of a trial, as one worker gets it. It has a JSON form, without secrets, for workers elsewhere.
 type Share struct {
-	Run         uint32     `json:"run"`
-	Trial       plan.Trial `json:"trial"`
-	URL         string     `json:"url"`
-	Publishers  Span       `json:"publishers"`
-	Subscribers Span       `json:"subscribers"`
+	Run   uint32     `json:"run"`
+	Trial plan.Trial `json:"trial"`
+	URL   string     `json:"url"`
+	// SubscribeURL is where subscribers connect; empty = where publishers do.
+	SubscribeURL string `json:"subscribe_url,omitempty"`
+	Publishers   Span   `json:"publishers"`
+	Subscribers  Span   `json:"subscribers"`
 }
 
 // Span is a range of numbers [From, To).

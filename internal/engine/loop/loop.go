@@ -40,14 +40,15 @@ const readBytes = 64 << 10
 type Loop struct {
 	Core *engine.Core
 
-	cfg    Config
-	dialer engine.Dialer
-	socks  []sock
-	buf    []byte
-	waker  int // eventfd
-	epoll  int
-	paces  map[int]*engine.ReadPace // of the connections that read slowly on purpose
-	slow   []int                    // those that pause before reading on
+	cfg     Config
+	dialer  engine.Dialer
+	dialers map[int]engine.Dialer // of connections that have another
+	socks   []sock
+	buf     []byte
+	waker   int // eventfd
+	epoll   int
+	paces   map[int]*engine.ReadPace // of the connections that read slowly on purpose
+	slow    []int                    // those that pause before reading on
 
 	mu       sync.Mutex // guards what other threads give and see
 	inbox    []func(now int64)
@@ -80,7 +81,7 @@ func New(cfg Config, settings engine.Settings, dialer engine.Dialer) (*Loop, err
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("eventfd: %w", err), unix.Close(epoll))
 	}
-	l := &Loop{cfg: cfg, dialer: dialer, epoll: epoll, waker: waker, buf: make([]byte, readBytes), paces: map[int]*engine.ReadPace{}}
+	l := &Loop{cfg: cfg, dialer: dialer, epoll: epoll, waker: waker, buf: make([]byte, readBytes), paces: map[int]*engine.ReadPace{}, dialers: map[int]engine.Dialer{}}
 	l.Core = engine.New(settings, l)
 	return l, l.watch(waker, -1, unix.EPOLLIN, unix.EPOLL_CTL_ADD)
 }
@@ -89,6 +90,9 @@ func New(cfg Config, settings engine.Settings, dialer engine.Dialer) (*Loop, err
 func (l *Loop) Add(s engine.ClientSpec, pace *engine.ReadPace) int {
 	l.socks = append(l.socks, sock{fd: -1})
 	id := l.Core.Add(s)
+	if s.Dialer != nil {
+		l.dialers[id] = s.Dialer
+	}
 	if pace != nil {
 		l.paces[id] = pace
 	}

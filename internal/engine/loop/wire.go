@@ -40,7 +40,11 @@ func (l *Loop) Send(id int, b []byte) (n int, more bool, err error) {
 
 // Dial implements engine.Wire.
 func (l *Loop) Dial(id int, at int64) {
-	l.dialer.Dial(at, func(began int64) {
+	dialer := l.dialer
+	if other, ok := l.dialers[id]; ok {
+		dialer = other
+	}
+	dialer.Dial(at, func(began int64) {
 		l.Do(func(int64) { l.Core.Dialling(id, began) })
 	}, func(conn engine.Dialled, err error) {
 		var fd int

@@ -1,4 +1,4 @@
-// Package routine drives an engine.Core by goroutines over net.Conn: on every system, and for TLS.
+// Package routine drives an engine.Core by goroutines over net.Conn: on every system, and for TLS and WebSocket.
 //
 // One mutex guards the Core. Each connection has a goroutine that reads and one that writes, so that a full socket blocks
 // neither the schedule nor other connections; one goroutine keeps the schedule.
@@ -31,7 +31,8 @@ type Routines struct {
 // conn is one connection of the Core; link is nil while it is down.
 type conn struct {
 	*link
-	pace *engine.ReadPace
+	pace   *engine.ReadPace
+	dialer engine.Dialer
 }
 
 // link is one socket of a conn, with its two goroutines.
@@ -56,7 +57,11 @@ func New(settings engine.Settings, dialer engine.Dialer) (*Routines, error) {
 
 // Add registers a connection; pace limits how fast it reads (nil = as fast as it can). It must be called before Run.
 func (r *Routines) Add(s engine.ClientSpec, pace *engine.ReadPace) int {
-	r.conns = append(r.conns, &conn{pace: pace})
+	c := &conn{pace: pace, dialer: r.dialer}
+	if s.Dialer != nil {
+		c.dialer = s.Dialer
+	}
+	r.conns = append(r.conns, c)
 	return r.Core.Add(s)
 }
 
@@ -117,7 +122,7 @@ func (r *Routines) round(ctx context.Context) (more bool, err error) {
 
 // Dial implements engine.Wire.
 func (r *Routines) Dial(id int, at int64) {
-	r.dialer.Dial(at, func(began int64) {
+	r.conns[id].dialer.Dial(at, func(began int64) {
 		r.Do(func(int64) { r.Core.Dialling(id, began) })
 	}, func(d engine.Dialled, err error) {
 		r.Do(func(now int64) {
