@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -11,6 +12,7 @@ import (
 	"github.com/mqlab/mqlab/internal/guard"
 	"github.com/mqlab/mqlab/internal/plan"
 	"github.com/mqlab/mqlab/internal/probe"
+	"github.com/mqlab/mqlab/internal/scenario"
 )
 
 // probeFlags are the flags of probe.
@@ -18,6 +20,7 @@ type probeFlags struct {
 	auth   plan.Auth
 	tls    plan.TLS
 	asJSON bool
+	only   []string
 }
 
 func newProbe() *cobra.Command {
@@ -45,6 +48,7 @@ cleaned up; it is not restarted. A probe takes at most a minute.
 	}
 	f := cmd.Flags()
 	f.BoolVar(&flags.asJSON, "json", false, "print JSON, with how each answer was measured")
+	f.StringArrayVar(&flags.only, "ask", nil, "ask this `question` only (may be repeated), for example \"offline queue\"")
 	f.StringVar(&flags.auth.UserEnv, "user-env", "", "environment `variable` with the user")
 	f.StringVar(&flags.auth.PasswordEnv, "password-env", "", "environment `variable` with the password")
 	f.StringVar(&flags.auth.TokenEnv, "token-env", "", "environment `variable` with a token (NATS)")
@@ -63,12 +67,15 @@ func (f *probeFlags) probe(cmd *cobra.Command, text string) error {
 	if err != nil {
 		return usageError("%w", err)
 	}
+	if unknown := slices.IndexFunc(f.only, func(q string) bool { return !slices.Contains(probe.Questions, q) }); unknown >= 0 {
+		return usageError("there is no question %q; %s", f.only[unknown], scenario.Suggest(f.only[unknown], probe.Questions))
+	}
 	subject.Auth, subject.TLS = f.auth, f.tls
 	login, err := broker.Credentials(subject.Auth)
 	if err != nil {
 		return usageError("%w", err)
 	}
-	r, err := ask(cmd.Context(), subject, login)
+	r, err := ask(cmd.Context(), subject, probe.Options{Login: login, Questions: f.only})
 	if err != nil {
 		return err
 	}
@@ -79,7 +86,7 @@ func (f *probeFlags) probe(cmd *cobra.Command, text string) error {
 }
 
 // ask starts the broker, if it is one of ours, and probes it.
-func ask(ctx context.Context, s plan.Subject, login broker.Login) (r *probe.Report, err error) {
+func ask(ctx context.Context, s plan.Subject, o probe.Options) (r *probe.Report, err error) {
 	g, err := guard.Start()
 	if err != nil {
 		return nil, err
@@ -89,19 +96,15 @@ func ask(ctx context.Context, s plan.Subject, login broker.Login) (r *probe.Repo
 	if err != nil {
 		return nil, err
 	}
-	o := probe.Options{Login: login}
-	again, err := probe.NewRespawner(instance, g)
-	if err == nil {
-		o.Restart = again.Restart
-	} else {
-		o.NoRestart = err.Error()
-	}
-	defer func() {
-		_ = instance.Stop(context.WithoutCancel(ctx)) // it reports the end that the probe has caused
-		if again != nil {
-			err = errors.Join(err, again.End())
+	defer func() { err = errors.Join(err, instance.Stop(context.WithoutCancel(ctx))) }()
+	if s.Runtime != broker.External {
+		o.Restart = func(ctx context.Context, kill bool) error {
+			if err := instance.Down(ctx, kill); err != nil {
+				return err
+			}
+			return instance.Up(ctx)
 		}
-	}()
+	}
 	r, err = probe.Run(ctx, s, instance.URL, o)
 	if err != nil {
 		return nil, fmt.Errorf("probe %s: %w", s.Name, err)

@@ -330,7 +330,7 @@ func (n *amqpLab) slow(ctx context.Context) ([]Answer, error) {
 func (n *amqpLab) survival(question string, kill bool) func(ctx context.Context) ([]Answer, error) {
 	return func(ctx context.Context) ([]Answer, error) {
 		if n.restart == nil {
-			return []Answer{undecided(question, "%s", n.noRestart)}, nil
+			return []Answer{undecided(question, notOurs)}, nil
 		}
 		key, name := n.key(), "survivor"
 		if err := n.away(ctx, name, key); err != nil {

@@ -29,12 +29,10 @@ type lab struct {
 	clear   bool        // the server greets in the clear before TLS (NATS)
 	login   broker.Login
 	subject plan.Subject
-	restart func(ctx context.Context, kill bool) (string, error)
-	// noRestart is why restart is nil.
-	noRestart string
-	run       string // unique: in all topics, identifiers and keys
-	topics    int    // made so far
-	undo      []func(ctx context.Context) error
+	restart func(ctx context.Context, kill bool) error
+	run     string // unique: in all topics, identifiers and keys
+	topics  int    // made so far
+	undo    map[string]func(ctx context.Context) error
 }
 
 func newLab(s plan.Subject, address string, o *Options) (*lab, error) {
@@ -42,9 +40,9 @@ func newLab(s plan.Subject, address string, o *Options) (*lab, error) {
 	if err != nil || u.Host == "" {
 		return nil, fmt.Errorf("the broker's address %q is no URL", address)
 	}
-	l := &lab{place: o.Place, addr: u.Host, login: o.Login, subject: s, restart: o.Restart, noRestart: o.NoRestart, run: unique()}
-	if l.noRestart == "" {
-		l.noRestart = notOurs
+	l := &lab{
+		place: o.Place, addr: u.Host, login: o.Login, subject: s, restart: o.Restart, run: unique(),
+		undo: map[string]func(ctx context.Context) error{},
 	}
 	if l.place == nil {
 		l.place = netns.Host
@@ -71,12 +69,12 @@ func (l *lab) prepare(ctx context.Context, r *Report) ([]step, error) {
 	return nil, fmt.Errorf("there are no questions for protocol %s yet", l.subject.Protocol)
 }
 
-// later remembers how to take away what a step leaves in the broker.
-func (l *lab) later(undo func(ctx context.Context) error) { l.undo = append(l.undo, undo) }
+// later remembers how to take away what a step leaves in the broker: something with this name.
+func (l *lab) later(name string, undo func(ctx context.Context) error) { l.undo[name] = undo }
 
 // cleanUp takes away what is left in the broker, as far as it still answers.
 func (l *lab) cleanUp() {
-	ctx, cancel := context.WithTimeout(context.Background(), 2*patience)
+	ctx, cancel := context.WithTimeout(context.Background(), cleanLimit)
 	defer cancel()
 	for _, undo := range l.undo {
 		_ = undo(ctx) // what a broker does not let us remove, or lost, is not ours to mend

@@ -62,7 +62,8 @@ func (m *mqttLab) steps() []step {
 		{[]string{AskRetained}, "publish retained, then subscribe by name and by wildcard", 3 * patience, m.retained},
 		{[]string{AskWildcards}, "subscribe with + and #, then publish", 2 * patience, m.wildcards},
 		{[]string{AskShared}, "publish to two subscribers that share $share/GROUP/TOPIC", 3 * patience, m.shared},
-		{[]string{AskSession, AskExpiry}, "drop the connection of a session, publish, come back", 5 * patience, m.session},
+		{[]string{AskSession}, "drop the connection of a session, publish, come back", 3 * patience, m.session},
+		{[]string{AskExpiry}, "ask for a session of 1 s, come back at once and after 3 s", 4 * patience, m.expiry},
 		{[]string{AskPacket}, "publish ever larger messages to a subscriber", 5 * patience, m.packets},
 		{[]string{AskReceiveMax}, "send more QoS 2 messages at once than allowed, release none", 2 * patience, m.receiveMaximum},
 		{[]string{AskOffline}, "publish QoS 1 past the limit to a session that is away", 4 * patience, m.offline},
@@ -108,7 +109,7 @@ func (m *mqttLab) keep(ctx context.Context, id string, adjust func(*mqtt.Config)
 		}
 	})
 	if err == nil {
-		m.later(func(ctx context.Context) error {
+		m.later(id, func(ctx context.Context) error {
 			p, err := m.connect(ctx, id, nil)
 			if err == nil {
 				p.close()
@@ -195,7 +196,7 @@ func (m *mqttLab) retained(ctx context.Context) ([]Answer, error) {
 	if err := pub.publish(msg); err != nil {
 		return []Answer{retainedSeen{refused: err}.answer()}, nil
 	}
-	m.later(func(ctx context.Context) error { return m.forget(ctx, topic) })
+	m.later(topic, func(ctx context.Context) error { return m.forget(ctx, topic) })
 	if err := pub.settle(); err != nil {
 		return []Answer{retainedSeen{refused: err}.answer()}, nil
 	}

@@ -19,32 +19,18 @@ const (
 	expiryPause  = 3 * time.Second
 )
 
-// session drops the connection of a session, publishes, and comes back; then asks for a session of a second and comes
-// back later.
+// session drops the connection of a session, publishes, and comes back.
 func (m *mqttLab) session(ctx context.Context) ([]Answer, error) {
 	topic, id := m.topic(), m.id("session")
-	longest := func(c *mqtt.Config) {
-		if m.version == mqtt.V5 {
-			c.SessionExpiry = forever * time.Second
-		}
-	}
-	p, err := m.keep(ctx, id, longest)
+	p, err := m.keep(ctx, id, nil)
 	if err != nil {
 		return nil, err
 	}
-	seen := sessionSeen{version: m.version}
-	if m.version == mqtt.V5 {
-		c, err := readClaims(p.greeting)
-		if err != nil {
-			return nil, err
-		}
-		seen.claimed = c.sessionExpiry
-	}
-	if _, err := p.subscribe(topic, "", 1); err != nil {
-		p.drop()
+	_, err = p.subscribe(topic, "", 1)
+	p.drop()
+	if err != nil {
 		return nil, err
 	}
-	p.drop()
 	pub, err := m.connect(ctx, m.id("sessionpub"), nil)
 	if err != nil {
 		return nil, err
@@ -53,40 +39,49 @@ func (m *mqttLab) session(ctx context.Context) ([]Answer, error) {
 	if _, err := pub.publishAll(topic, 1, 1, 1); err != nil {
 		return nil, err
 	}
-	if p, err = m.keep(ctx, id, longest); err != nil {
+	if p, err = m.keep(ctx, id, nil); err != nil {
 		return nil, err
 	}
 	defer p.close()
-	seen.resumed = p.resumed
+	seen := sessionSeen{resumed: p.resumed}
 	if err := p.await(1); err != nil && !errors.Is(err, errQuiet) {
 		return nil, err
 	}
 	seen.arrived = len(p.got) > 0
-	if m.version == mqtt.V5 {
-		seen.expiredAtOnce, seen.expiredLater, err = m.expires(ctx)
-	}
-	return []Answer{seen.kept(), seen.expiry()}, err
+	return []Answer{seen.answer()}, nil
 }
 
-// expires asks for a session of a second and tells whether it is gone at once, and whether it is gone after three.
-func (m *mqttLab) expires(ctx context.Context) (atOnce, later bool, err error) {
-	ask := func(c *mqtt.Config) { c.SessionExpiry = shortExpiry }
-	for i, gone := range []*bool{nil, &atOnce, &later} {
-		if i == 2 {
-			if err := pause(ctx, expiryPause); err != nil {
-				return atOnce, later, err
-			}
+// expiry asks for a session that never ends and notes what the broker claims instead; then for one of a second, and comes
+// back at once, and after three.
+func (m *mqttLab) expiry(ctx context.Context) ([]Answer, error) {
+	if m.version != mqtt.V5 {
+		return []Answer{undecided(AskExpiry, "MQTT 3.1.1 has no session expiry, and the broker does not tell its own")}, nil
+	}
+	p, err := m.keep(ctx, m.id("longest"), func(c *mqtt.Config) { c.SessionExpiry = forever * time.Second })
+	if err != nil {
+		return nil, err
+	}
+	p.drop()
+	c, err := readClaims(p.greeting)
+	if err != nil {
+		return nil, err
+	}
+	seen := expirySeen{claimed: c.sessionExpiry}
+	for _, visit := range []struct {
+		after time.Duration
+		there *bool
+	}{{0, new(bool)}, {0, &seen.atOnce}, {expiryPause, &seen.later}} {
+		if err := pause(ctx, visit.after); err != nil {
+			return nil, err
 		}
-		p, err := m.keep(ctx, m.id("expiry"), ask)
+		p, err := m.keep(ctx, m.id("expiry"), func(c *mqtt.Config) { c.SessionExpiry = shortExpiry })
 		if err != nil {
-			return atOnce, later, err
+			return nil, err
 		}
 		p.drop()
-		if gone != nil {
-			*gone = !p.resumed
-		}
+		*visit.there = p.resumed
 	}
-	return atOnce, later, nil
+	return []Answer{seen.answer()}, nil
 }
 
 // pause waits, as long as the step may.

@@ -12,7 +12,7 @@ const survivalMessages = 10
 func (m *mqttLab) survival(question string, kill bool) func(ctx context.Context) ([]Answer, error) {
 	return func(ctx context.Context) ([]Answer, error) {
 		if m.restart == nil {
-			return []Answer{undecided(question, "%s", m.noRestart)}, nil
+			return []Answer{undecided(question, notOurs)}, nil
 		}
 		topic, id := m.topic(), m.id("survivor")
 		if err := m.away(ctx, id, topic, 1); err != nil {
@@ -53,7 +53,7 @@ func (m *mqttLab) store(ctx context.Context, topic, stored string) error {
 	if err := pub.publish(msg); err != nil {
 		return nil //nolint:nilerr // a broker without retained messages can still keep sessions
 	}
-	m.later(func(ctx context.Context) error { return m.forget(ctx, stored) })
+	m.later(stored, func(ctx context.Context) error { return m.forget(ctx, stored) })
 	return pub.settle()
 }
 

@@ -15,6 +15,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -23,17 +24,20 @@ import (
 	"github.com/mqlab/mqlab/internal/plan"
 )
 
-// Limit is the longest that one probe takes.
+// Limit is the longest that one probe takes, with what it cleans up.
 const Limit = 60 * time.Second
+
+// cleanLimit is kept for cleaning up.
+const cleanLimit = 5 * time.Second
 
 // Options are what Run needs besides the subject.
 type Options struct {
 	Place netns.Place  // where connections start; nil = this host
 	Login broker.Login // of the clients
-	// Restart ends the broker, by SIGKILL or SIGTERM, and starts it again with the same data. It returns the broker's new
-	// address; empty = the same as before. nil: it cannot be restarted.
-	Restart   func(ctx context.Context, kill bool) (addr string, err error)
-	NoRestart string // why Restart is nil; empty = the broker is not ours
+	// Restart ends the broker, by SIGKILL or SIGTERM, and starts it again at the same address with the same data. nil: the
+	// broker is not ours to be restarted.
+	Restart   func(ctx context.Context, kill bool) error
+	Questions []string // to be asked; nil = all that the protocol has
 }
 
 // Answer is what is known about one question.
@@ -77,7 +81,7 @@ type step struct {
 // Run asks the broker at url, which is that of subject s, all questions that its protocol has. It fails only if the broker
 // cannot be reached or refuses every connection.
 func Run(ctx context.Context, s plan.Subject, url string, o Options) (*Report, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, Limit, fmt.Errorf("the whole probe may take %v", Limit))
+	ctx, cancel := context.WithTimeoutCause(ctx, Limit-cleanLimit, fmt.Errorf("the whole probe may take %v", Limit))
 	defer cancel()
 	l, err := newLab(s, url, &o)
 	if err != nil {
@@ -90,6 +94,9 @@ func Run(ctx context.Context, s plan.Subject, url string, o Options) (*Report, e
 		return nil, err
 	}
 	for i := range steps {
+		if len(o.Questions) > 0 && !slices.ContainsFunc(steps[i].questions, func(q string) bool { return slices.Contains(o.Questions, q) }) {
+			continue
+		}
 		r.Answers = append(r.Answers, steps[i].carryOut(ctx)...)
 	}
 	l.cleanUp()
@@ -120,7 +127,8 @@ func (s *step) carryOut(ctx context.Context) []Answer {
 	return s.complete(answers, err)
 }
 
-// complete adds how the step measured, and an answer for each question that has none.
+// complete adds how the step measured, and an answer for each question that has none. A step that failed has answered
+// nothing: what it had seen until then may be half of the truth.
 func (s *step) complete(answers []Answer, err error) []Answer {
 	all := make([]Answer, 0, len(s.questions))
 	for _, q := range s.questions {
@@ -129,7 +137,7 @@ func (s *step) complete(answers []Answer, err error) []Answer {
 			a.Why = err.Error()
 		}
 		for i := range answers {
-			if answers[i].Question == q {
+			if err == nil && answers[i].Question == q {
 				a = answers[i]
 			}
 		}

@@ -31,3 +31,11 @@ const (
 	AskMandatory  = "mandatory"
 	AskQuorum     = "quorum queues"
 )
+
+// Questions are all of them. Which ones apply depends on the protocol.
+var Questions = []string{
+	AskMQTT311, AskMQTT5, AskQoS0, AskQoS1, AskQoS2, AskRetained, AskWildcards, AskShared, AskSession,
+	AskExpiry, AskPacket, AskReceiveMax, AskOffline, AskOffline0, AskInFlight, AskSlow, AskNagle, AskTerm,
+	AskKill, AskGroups, AskHeaders, AskPayload, AskAbsent, AskRESP3, AskStreams, AskConfirms, AskMandatory,
+	AskQuorum,
+}

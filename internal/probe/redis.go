@@ -162,7 +162,7 @@ const redisEntries = 10
 // fillStream adds entries to a stream and returns its key.
 func (n *redisLab) fillStream(w *redisWire) (key string, err error) {
 	key = n.topic()
-	n.later(func(ctx context.Context) error {
+	n.later(key, func(ctx context.Context) error {
 		w, err := n.redisWire(ctx)
 		if err != nil {
 			return err
@@ -290,7 +290,7 @@ func (n *redisLab) slow(ctx context.Context) ([]Answer, error) {
 func (n *redisLab) survival(question string, kill bool) func(ctx context.Context) ([]Answer, error) {
 	return func(ctx context.Context) ([]Answer, error) {
 		if n.restart == nil {
-			return []Answer{undecided(question, "%s", n.noRestart)}, nil
+			return []Answer{undecided(question, notOurs)}, nil
 		}
 		w, err := n.redisWire(ctx)
 		if err != nil {

@@ -4,50 +4,43 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/mqlab/mqlab/internal/proto/mqtt"
 	"github.com/mqlab/mqlab/internal/summary"
 )
 
 // sessionSeen is what became of a session whose connection was lost.
-type sessionSeen struct {
-	version          byte
-	resumed, arrived bool
-	claimed          *uint32 // session expiry in seconds, when never was asked for
+type sessionSeen struct{ resumed, arrived bool }
 
-	expiredAtOnce, expiredLater bool // a session of a second: gone at once, gone after three
-}
-
-func (s *sessionSeen) kept() Answer {
-	evidence := fmt.Sprintf("session present: %s; what was published meanwhile arrived: %s", yesNo(s.resumed), yesNo(s.arrived))
+func (s *sessionSeen) answer() Answer {
+	value := "partly"
 	switch {
 	case s.resumed && s.arrived:
-		return decided(AskSession, "yes", "%s", evidence)
+		value = "yes"
 	case !s.resumed && !s.arrived:
-		return decided(AskSession, "no", "%s", evidence)
+		value = "no"
 	}
-	return decided(AskSession, "partly", "%s", evidence)
+	return decided(AskSession, value, "session present: %s; what was published meanwhile arrived: %s", yesNo(s.resumed), yesNo(s.arrived))
 }
 
-func (s *sessionSeen) expiry() Answer {
-	if s.version != mqtt.V5 {
-		return undecided(AskExpiry, "MQTT 3.1.1 has no session expiry, and the broker does not tell its own")
-	}
-	longest, value := uint32(forever), "as asked, even never"
-	evidence := "asked for never, nothing else claimed"
+// expirySeen is how long sessions last.
+type expirySeen struct {
+	claimed       *uint32 // seconds, when never was asked for
+	atOnce, later bool    // a session of a second was there at once, and after three
+}
+
+func (s *expirySeen) answer() Answer {
+	longest, value, evidence := uint32(forever), "as asked, even never", "asked for never, nothing else claimed"
 	if s.claimed != nil {
 		longest = *s.claimed
 		evidence = "asked for never, claimed " + expiryWords(longest)
-		if longest != forever {
-			value = "at most " + expiryWords(longest)
-		}
 	}
-	evidence += fmt.Sprintf("; a session of 1 s: there at once: %s, gone after 3 s: %s", yesNo(!s.expiredAtOnce), yesNo(s.expiredLater))
+	if longest != forever {
+		value = "at most " + expiryWords(longest)
+	}
+	evidence += fmt.Sprintf("; one of 1 s is there at once: %s, after 3 s: %s", yesNo(s.atOnce), yesNo(s.later))
 	switch {
-	case longest == 0 || s.expiredAtOnce && !s.resumed:
+	case !s.atOnce:
 		value = "no sessions"
-	case s.expiredAtOnce:
-		return undecided(AskExpiry, "%s", evidence)
-	case !s.expiredLater:
+	case s.later:
 		value += ", ends late"
 	}
 	return decided(AskExpiry, value, "%s", evidence).with("longest_s", int64(longest))

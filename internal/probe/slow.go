@@ -85,8 +85,11 @@ func (s *slowSeen) answer() Answer {
 	bytes := s.sent * slowPayload
 	size := summary.Bytes(bytes)
 	lost := s.sent - min(s.sent, uint64(len(got)))
-	evidence := fmt.Sprintf("%s sent in %s messages, %s arrived afterwards, %s (%s) lost",
-		size, count(s.sent), count(len(got)), count(lost), summary.Bytes(lost*slowPayload))
+	missing := "none lost"
+	if lost > 0 {
+		missing = fmt.Sprintf("%s (%s) lost", count(lost), summary.Bytes(lost*slowPayload))
+	}
+	evidence := fmt.Sprintf("%s sent in %s messages, %s arrived afterwards, %s", size, count(s.sent), count(len(got)), missing)
 	if s.end != "" {
 		evidence += "; then " + s.end
 	} else {

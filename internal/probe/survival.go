@@ -10,12 +10,8 @@ const notOurs = "it needs a restart, and this broker was not started by mqlab"
 
 // restarted ends the broker, starts it again, and waits until it can be greeted.
 func (l *lab) restarted(ctx context.Context, kill bool, greet func() error) error {
-	addr, err := l.restart(ctx, kill)
-	if err != nil {
+	if err := l.restart(ctx, kill); err != nil {
 		return fmt.Errorf("restart: %w", err)
-	}
-	if addr != "" {
-		l.addr = addr
 	}
 	for {
 		err := greet()
