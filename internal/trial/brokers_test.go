@@ -1,0 +1,206 @@
+package trial_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/mqlab/mqlab/internal/broker"
+	"github.com/mqlab/mqlab/internal/engine"
+	"github.com/mqlab/mqlab/internal/guard"
+	"github.com/mqlab/mqlab/internal/netns"
+	"github.com/mqlab/mqlab/internal/plan"
+	"github.com/mqlab/mqlab/internal/run"
+	"github.com/mqlab/mqlab/internal/trial"
+)
+
+// TestMain lets the test program be run again as the guard and as an embedded broker.
+func TestMain(m *testing.M) {
+	if len(os.Args) > 1 {
+		switch os.Args[1] {
+		case guard.Verb:
+			syscall.Exit(guard.Main(os.Stdin))
+		case broker.Verb:
+			syscall.Exit(broker.Main(os.Args[2:], os.Stdin, os.Stdout))
+		}
+	}
+	os.Exit(m.Run())
+}
+
+// load is a kind of trial.
+type load struct {
+	protocol, pattern string
+	qos               uint8
+	kept              bool // clean_start: false
+	guarantee         string
+	disorder          bool // messages may overtake
+}
+
+func (l load) String() string {
+	return fmt.Sprintf("%s %s QoS %d %s", l.protocol, l.pattern, l.qos, l.guarantee)
+}
+
+// TestBrokers drives every broker of people other than us that is installed, in each of its protocols, at a rate that is
+// nothing to it: what was expected must have been delivered, once, and in order. Artemis lets MQTT messages of QoS 1
+// overtake one another even so; other clients see the same. Members of a shared subscription have no common order.
+func TestBrokers(t *testing.T) {
+	const pairs, fanout, fanin, shared = plan.PatternPairs, plan.PatternFanout, plan.PatternFanin, plan.PatternShared
+	mqtt := func(qos2, sharing bool, protocols ...string) (list []load) {
+		for _, p := range protocols {
+			list = append(list, load{p, pairs, 0, false, plan.AtMostOnce, false}, load{p, fanout, 1, false, plan.AtLeastOnce, false})
+			if qos2 {
+				list = append(list, load{p, fanin, 2, false, plan.ExactlyOnce, false})
+			}
+			if sharing && p == plan.MQTT5 {
+				list = append(list, load{p, shared, 1, false, plan.AtLeastOnce, false})
+			}
+		}
+		return list
+	}
+	for _, c := range []struct {
+		subject plan.Subject
+		loads   []load
+	}{
+		{plan.Subject{Broker: "mosquitto"}, mqtt(true, true, plan.MQTT5, plan.MQTT311)},
+		{plan.Subject{Broker: "redis"}, []load{
+			{plan.Redis, pairs, 0, false, plan.AtMostOnce, false},
+			{plan.Redis, fanout, 1, false, plan.AtMostOnceConfirmed, false},
+			{plan.Redis, fanin, 0, false, plan.AtMostOnce, false},
+			{plan.RedisStreams, pairs, 0, false, plan.AtMostOnceStored, false},
+			{plan.RedisStreams, fanout, 1, false, plan.AtLeastOnceStored, false},
+			{plan.RedisStreams, fanin, 1, false, plan.AtLeastOnceStored, false},
+			{plan.RedisStreams, shared, 1, false, plan.AtLeastOnceStored, false},
+		}},
+		{plan.Subject{Broker: "rabbitmq", Protocol: plan.AMQP091}, []load{
+			{plan.AMQP091, pairs, 0, false, plan.AtMostOnce, false},
+			{plan.AMQP091, fanout, 1, false, plan.AtLeastOnce, false},
+			{plan.AMQP091, fanin, 1, false, plan.AtLeastOnce, false},
+			{plan.AMQP091, pairs, 1, true, plan.AtLeastOnceDurable, false},
+			{plan.AMQP091, shared, 1, false, plan.AtLeastOnce, false},
+		}},
+		{plan.Subject{Broker: "rabbitmq", Protocol: plan.MQTT311}, mqtt(false, false, plan.MQTT311)},
+		{plan.Subject{Broker: "artemis"}, mqtt(true, true, plan.MQTT5, plan.MQTT311)},
+		{plan.Subject{Broker: "hivemq"}, mqtt(true, true, plan.MQTT5, plan.MQTT311)},
+	} {
+		s := c.subject
+		s.Runtime, s.Variant = broker.Process, broker.AsShipped
+		t.Run(strings.TrimSuffix(s.Broker+"/"+s.Protocol, "/"), func(t *testing.T) {
+			t.Parallel()
+			url, g := start(t, s)
+			for i, l := range c.loads {
+				t.Run(l.String(), func(t *testing.T) {
+					l.disorder = s.Broker == "artemis" || l.pattern == shared
+					measure(t, g, i+1, url, l)
+				})
+			}
+		})
+	}
+}
+
+// start starts a broker for the time of a test. In CI it must be there, unless scripts/brokers noted that it cannot be had.
+func start(t *testing.T, s plan.Subject) (url string, g *guard.Guard) {
+	t.Helper()
+	if f := broker.Find(t.Context(), s); !f.OK {
+		_, noted := os.Stat(filepath.Join(broker.Cache(), s.Broker+".missing"))
+		if os.Getenv("CI") != "" && noted != nil {
+			t.Fatal(f.Why)
+		}
+		t.Skip(f.Why)
+	}
+	if testing.Short() && s.Broker != "redis" && s.Broker != "mosquitto" {
+		t.Skip("takes seconds to start")
+	}
+	g, err := guard.Start()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := g.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	i, err := broker.Start(t.Context(), s, broker.Options{Guard: g})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := i.Stop(context.WithoutCancel(t.Context())); err != nil {
+			t.Error(err)
+		}
+	})
+	return i.URL, g
+}
+
+func measure(t *testing.T, g *guard.Guard, id int, url string, l load) {
+	t.Helper()
+	params := plan.Params{
+		Pattern: l.pattern, Publishers: 3, Subscribers: 3, RatePerS: 300, Pacing: plan.PacingConstant,
+		PayloadBytes: 200, PayloadForm: plan.PayloadBinary, QoS: l.qos, Window: 20,
+		Topic: "mqlab/{run}/{stream}", ClientID: "mqlab-{run}-{role}-{n}",
+		Connect: plan.Connect{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second, CleanStart: !l.kept, SessionExpiry: expiry(l)},
+		Phases:  plan.Phases{Settle: 50 * time.Millisecond, Measure: 200 * time.Millisecond, Drain: 10 * time.Second},
+		Engine:  plan.EngineAuto, Quantum: plan.QuantumAuto, NoDelay: true, Verify: plan.VerifyAll,
+	}
+	if l.pattern == plan.PatternFanin {
+		params.Subscribers = 1
+	}
+	job := plan.Trial{
+		ID: id, Cell: 1, Point: 1, Repetition: 1, Seed: uint64(id), Params: params,
+		Subject: plan.Subject{Name: url, Protocol: l.protocol, Runtime: broker.External, URL: url},
+	}
+	runID := run.NewID()
+	w, err := run.Create(t.TempDir(), run.Manifest{ID: runID, Scenario: "brokers"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := w.Trial(id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lab := &trial.Lab{Place: netns.Host, Guard: g, RunID: runID}
+	record, err := lab.Run(t.Context(), job, out)
+	if err != nil || record.State != run.Finished || record.Failure != "" {
+		t.Fatalf("%v, %s: %s", err, record.State, record.Failure)
+	}
+	check(t, record, l)
+}
+
+// expiry bounds what a broker keeps of a client that is gone.
+func expiry(l load) time.Duration {
+	if l.kept {
+		return time.Minute
+	}
+	return 0
+}
+
+func check(t *testing.T, record *run.TrialRecord, l load) {
+	t.Helper()
+	if record.Client.Guarantee != l.guarantee {
+		t.Errorf("the guarantee is %s", record.Client.Guarantee)
+	}
+	if m := record.Checks.LedgerMismatch; m != "" {
+		t.Error(m)
+	}
+	messages := uint64(60) // 300 a second for 200 ms
+	deliveries := messages
+	if l.pattern == plan.PatternFanout {
+		deliveries *= 3
+	}
+	for _, g := range record.Totals {
+		c := g.Counts
+		if g.Group == engine.Publishers {
+			if c.Offered != messages || c.Sent != messages || c.Refused != 0 || l.qos > 0 && c.Acked != messages {
+				t.Errorf("publishers: %+v", c)
+			}
+			continue
+		}
+		if c.Expected != deliveries || c.Delivered != deliveries || c.Lost+c.Duplicates+c.Corrupt+c.Foreign > 0 || c.Reordered > 0 && !l.disorder {
+			t.Errorf("subscribers: %+v", c)
+		}
+	}
+}
