@@ -7,20 +7,22 @@ type Metric uint8
 
 // The metrics. Each is measured in nanoseconds.
 const (
-	Response   Metric = iota // from due to received
-	Service                  // from sent to received
-	Ack                      // from sent to acknowledged
-	Kernel                   // from sent to the receiving kernel's timestamp
-	Client                   // from the receiving kernel's timestamp to received
-	Lateness                 // from due to handed to the connection, blocked time excluded
-	Blocked                  // waiting for a full socket or window
-	Connect                  // from the start of a connection to ready, subscriptions confirmed
-	ConnectTCP               // the part of it until TCP was established
-	ConnectTLS               // the part of it that the TLS handshake took
-	NumMetrics               // how many there are
+	Response        Metric = iota // from due to received
+	Service                       // from sent to received
+	Ack                           // from sent to acknowledged
+	Kernel                        // from sent to the receiving kernel's timestamp
+	Client                        // from the receiving kernel's timestamp to received
+	Lateness                      // from due to handed to the connection, blocked time excluded
+	Blocked                       // waiting for a full socket or window
+	Connect                       // from the start of a connection to ready, subscriptions confirmed
+	ConnectTCP                    // the part of it until TCP was established
+	ConnectTLS                    // the part of it that the TLS handshake took
+	ConnectProtocol               // the part of it that the protocol took, subscriptions included
+	Outage                        // of a connection: from when it was lost until it was ready again
+	NumMetrics                    // how many there are
 )
 
-var metrics = [NumMetrics]string{"response", "service", "ack", "kernel", "client", "lateness", "blocked", "connect", "connect_tcp", "connect_tls"}
+var metrics = [NumMetrics]string{"response", "service", "ack", "kernel", "client", "lateness", "blocked", "connect", "connect_tcp", "connect_tls", "connect_protocol", "outage"}
 
 // String returns the name of the metric as it stands in files and reports.
 func (m Metric) String() string {

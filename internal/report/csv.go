@@ -199,6 +199,9 @@ func (r *csvFields) connections(t *summary.Trial) {
 	r.quantiles("connect", c.Connect)
 	r.quantiles("connect_tcp", c.TCP)
 	r.quantiles("connect_tls", c.TLS)
+	r.quantiles("connect_protocol", c.Protocol)
+	r.quantiles("outage", c.Outage)
+	r.add("connect_per_s", c.PerSecond)
 	var up, down, again *uint64
 	if t.Wire != nil {
 		up, down, again = t.Wire.BytesUp, t.Wire.BytesDown, t.Wire.Retransmitted

@@ -30,6 +30,8 @@ func (d *document) detail(t *summary.Trial) {
 		{"connect", connect.Connect},
 		{"… TCP", connect.TCP},
 		{"… TLS", connect.TLS},
+		{"… protocol", connect.Protocol},
+		{"outage", connect.Outage},
 	} {
 		if p.q != nil {
 			times.row(quantileRow(p.name, p.q)...)
@@ -60,10 +62,11 @@ func (d *document) resources(t *summary.Trial) {
 	sec.facts("generator", fact("engine", t.Client.Engine), fact("CPU", seconds(g.CPUSeconds)), fact("spinning", seconds(g.SpinSeconds)),
 		fact("per message", nanoseconds(g.CPUPerMessage)), fact("memory", size(g.RSSBytes)), fact("longest GC pause", duration(g.GCPauseMax)))
 	sec.facts("broker", fact("CPU", seconds(b.CPUSeconds)), fact("mean load", percentOfCore(b.CPUPercentMean)), fact("peak load", percentOfCore(b.CPUPercentMax)),
-		fact("per delivery", nanoseconds(b.CPUPerDelivery)), fact("memory", size(b.PSSBytesMax)))
+		fact("per delivery", nanoseconds(b.CPUPerDelivery)), fact("memory", size(b.PSSBytesMax)), perConnection(b.BytesPerConnection))
 	if c := t.Connections; c != nil {
 		sec.facts("connections", fact("attempted", summary.Count(c.Attempted)), fact("failed", summary.Count(c.Failed)),
-			fact("lost", summary.Count(c.Lost)), fact("reconnected", summary.Count(c.Reconnected)))
+			fact("lost", summary.Count(c.Lost)), fact("reconnected", summary.Count(c.Reconnected)),
+			fact("opened", perSecond(c.PerSecond)))
 	}
 	if w := t.Wire; w != nil {
 		sec.facts("wire", fact("up", size(w.BytesUp)), fact("down", size(w.BytesDown)), fact("retransmitted segments", number(w.Retransmitted)))
@@ -106,6 +109,24 @@ func (s *section) facts(who string, facts ...string) {
 	if len(known) > 0 {
 		s.say(plain, who+": "+strings.Join(known, ", ")+".")
 	}
+}
+
+// perConnection is the memory that each connection took; it may be less than nothing where a broker has freed some meanwhile.
+func perConnection(bytes *int64) string {
+	switch {
+	case bytes == nil:
+		return ""
+	case *bytes < 0:
+		return fmt.Sprintf("memory per connection %d B", *bytes)
+	}
+	return "memory per connection " + summary.Bytes(uint64(*bytes))
+}
+
+func perSecond(v *float64) string {
+	if v == nil {
+		return ""
+	}
+	return summary.Rate(*v)
 }
 
 func seconds(v *float64) string {

@@ -43,7 +43,10 @@ type Broker struct {
 	Variant string           `json:"variant,omitempty"`
 	Config  []Setting        `json:"config,omitempty"`
 	Limits  map[string]int64 `json:"limits,omitempty"`
-	Stderr  string           `json:"stderr,omitempty"` // its last lines, when it exited or refused
+	// Memory (PSS) of its processes before the first connection, and when all were there, without load.
+	PSSIdle      *uint64 `json:"pss_idle_bytes,omitempty"`
+	PSSConnected *uint64 `json:"pss_connected_bytes,omitempty"`
+	Stderr       string  `json:"stderr,omitempty"` // its last lines, when it exited or refused
 	// Throttling is over the measure window; MemoryPeak since the broker's start, page cache included. Both are known of a
 	// broker that the lab holds to a machine.
 	Throttling *Throttling `json:"throttling,omitempty"`
@@ -102,6 +105,7 @@ type Connections struct {
 	Failed      uint64    `json:"failed"`
 	Lost        uint64    `json:"lost"`
 	Reconnected uint64    `json:"reconnected"`
+	ReadyIn     int64     `json:"ready_in_ns,omitempty"` // from the first attempt until all were ready, before any load
 	Failures    []Failure `json:"failures,omitempty"`
 }
 
@@ -148,17 +152,17 @@ type StreamTotal struct {
 // Checks are the facts that decide whether a trial may be believed. The zero value of a field is the good one, except
 // SubscribersReady and Measured.
 type Checks struct {
-	SubscribersReady bool   `json:"subscribers_ready"`              // every subscription was confirmed before publishing began
-	Measured         int64  `json:"measured_ns"`                    // actual length of the measure window
-	SamplesDropped   uint64 `json:"samples_dropped,omitempty"`      // records that samples.bin lacks
-	HoleOverflow     bool   `json:"hole_overflow,omitempty"`        // a stream had more open holes than the ledger holds
-	LedgerMismatch   string `json:"ledger_mismatch,omitempty"`      // a sum that does not come out, in words
-	Interrupted      bool   `json:"interrupted,omitempty"`          // the user stopped it
-	BrokerExited     string `json:"broker_exited,omitempty"`        // how, if it did while it was measured
+	SubscribersReady bool   `json:"subscribers_ready"`         // every subscription was confirmed before publishing began
+	Measured         int64  `json:"measured_ns"`               // actual length of the measure window
+	SamplesDropped   uint64 `json:"samples_dropped,omitempty"` // records that samples.bin lacks
+	HoleOverflow     bool   `json:"hole_overflow,omitempty"`   // a stream had more open holes than the ledger holds
+	LedgerMismatch   string `json:"ledger_mismatch,omitempty"` // a sum that does not come out, in words
+	Interrupted      bool   `json:"interrupted,omitempty"`     // the user stopped it
+	BrokerExited     string `json:"broker_exited,omitempty"`   // how, if it did while it was measured
 	// KilledForMemory says that the broker's end was that; MemoryKills counts processes of it that ended so while it went on.
 	KilledForMemory  *MemoryKill `json:"killed_for_memory,omitempty"`
 	MemoryKills      uint64      `json:"memory_kills,omitempty"`
-	ClockUncertainty int64  `json:"clock_uncertainty_ns,omitempty"` // of kernel timestamps
+	ClockUncertainty int64       `json:"clock_uncertainty_ns,omitempty"` // of kernel timestamps
 }
 
 // Event is a moment of a trial's timeline.

@@ -26,6 +26,8 @@ var timed = []struct {
 	{"connect", "connect", connecting(func(c *Connections) *Quantiles { return c.Connect })},
 	{"connect_tcp", "connect TCP", connecting(func(c *Connections) *Quantiles { return c.TCP })},
 	{"connect_tls", "connect TLS", connecting(func(c *Connections) *Quantiles { return c.TLS })},
+	{"connect_protocol", "connect protocol", connecting(func(c *Connections) *Quantiles { return c.Protocol })},
+	{"outage", "outage", connecting(func(c *Connections) *Quantiles { return c.Outage })},
 }
 
 func connecting(of func(*Connections) *Quantiles) func(*Trial) *Quantiles {

@@ -62,7 +62,8 @@ func fold(rec *run.Trial) *folded {
 		if w.Start < 0 { // before the measure window only connecting counts
 			w.Counts = ledger.Counts{}
 			w.Hists = [ledger.NumMetrics]*hist.Hist{
-				ledger.Connect: w.Hists[ledger.Connect], ledger.ConnectTCP: w.Hists[ledger.ConnectTCP], ledger.ConnectTLS: w.Hists[ledger.ConnectTLS],
+				ledger.Connect: w.Hists[ledger.Connect], ledger.ConnectTCP: w.Hists[ledger.ConnectTCP],
+				ledger.ConnectTLS: w.Hists[ledger.ConnectTLS], ledger.ConnectProtocol: w.Hists[ledger.ConnectProtocol],
 			}
 		}
 		if w.Start < 0 || w.Start >= measure {
@@ -120,8 +121,10 @@ func trialOf(rec *run.Trial) Trial {
 	if c := rec.Connections; c.Attempted > 0 {
 		t.Connections = &Connections{
 			Connections: c, Connect: recorded(f.hists[ledger.Connect]), TCP: recorded(f.hists[ledger.ConnectTCP]), TLS: recorded(f.hists[ledger.ConnectTLS]),
+			Protocol: recorded(f.hists[ledger.ConnectProtocol]), Outage: recorded(f.hists[ledger.Outage]),
 		}
 	}
+	t.fillConnecting(rec)
 	t.judge(f)
 	return t
 }

@@ -134,18 +134,23 @@ type Generator struct {
 
 // Broker is what the broker's processes used over the measure window. 100 percent is one core.
 type Broker struct {
-	CPUSeconds     *float64         `json:"cpu_seconds,omitempty"`
-	CPUPercentMean *float64         `json:"cpu_percent_mean,omitempty"`
-	CPUPercentMax  *float64         `json:"cpu_percent_max,omitempty"` // of the busiest interval between two samples that the window touches
-	CPUPerDelivery *float64         `json:"cpu_ns_per_delivery,omitempty"`
-	PSSBytesMean   *uint64          `json:"pss_bytes_mean,omitempty"`
-	PSSBytesMax    *uint64          `json:"pss_bytes_max,omitempty"`
-	RSSBytesMax    *uint64          `json:"rss_bytes_max,omitempty"`
-	ThreadsMax     *int             `json:"threads_max,omitempty"`
-	FDsMax         *int             `json:"fds_max,omitempty"`
-	Config         []run.Setting    `json:"config,omitempty"`
-	Limits         map[string]int64 `json:"limits,omitempty"`
-	Stderr         string           `json:"stderr,omitempty"`
+	CPUSeconds     *float64 `json:"cpu_seconds,omitempty"`
+	CPUPercentMean *float64 `json:"cpu_percent_mean,omitempty"`
+	CPUPercentMax  *float64 `json:"cpu_percent_max,omitempty"` // of the busiest interval between two samples that the window touches
+	CPUPerDelivery *float64 `json:"cpu_ns_per_delivery,omitempty"`
+	PSSBytesMean   *uint64  `json:"pss_bytes_mean,omitempty"`
+	PSSBytesMax    *uint64  `json:"pss_bytes_max,omitempty"`
+	// PSS before the first connection, when all were there, and what each of them took, where they are enough to tell.
+	PSSBytesIdle       *uint64 `json:"pss_bytes_idle,omitempty"`
+	PSSBytesConnected  *uint64 `json:"pss_bytes_connected,omitempty"`
+	BytesPerConnection *int64  `json:"bytes_per_connection,omitempty"`
+
+	RSSBytesMax *uint64          `json:"rss_bytes_max,omitempty"`
+	ThreadsMax  *int             `json:"threads_max,omitempty"`
+	FDsMax      *int             `json:"fds_max,omitempty"`
+	Config      []run.Setting    `json:"config,omitempty"`
+	Limits      map[string]int64 `json:"limits,omitempty"`
+	Stderr      string           `json:"stderr,omitempty"`
 	// Of a broker that is held to a machine: periods of 100 ms in which it used up its CPU, of those in which it wanted to
 	// run; how long it waited so; and the most memory it had since its start, page cache included.
 	ThrottledRatio  *float64 `json:"throttled_ratio,omitempty"`
@@ -163,7 +168,11 @@ type HostLoad struct {
 // Connections are counts over the whole trial and the time from dialling to ready.
 type Connections struct {
 	run.Connections
-	Connect *Quantiles `json:"connect,omitempty"`
-	TCP     *Quantiles `json:"connect_tcp,omitempty"` // the part of it until TCP was established
-	TLS     *Quantiles `json:"connect_tls,omitempty"` // the part of it that the TLS handshake took
+	PerSecond *float64 `json:"connect_per_s,omitempty"` // connections that became ready, by ready_in_ns
+
+	Connect  *Quantiles `json:"connect,omitempty"`
+	TCP      *Quantiles `json:"connect_tcp,omitempty"`      // the part of it until TCP was established
+	TLS      *Quantiles `json:"connect_tls,omitempty"`      // the part of it that the TLS handshake took
+	Protocol *Quantiles `json:"connect_protocol,omitempty"` // the part of it that the protocol took, subscriptions included
+	Outage   *Quantiles `json:"outage,omitempty"`           // of lost connections: from their loss until they were ready again
 }

@@ -61,6 +61,7 @@ func (j *job) describeWorker(r *worker.Result) {
 	c.Engine, c.Loops, c.Quantum, c.KernelTimestamps = r.Facts.Engine, r.Facts.Loops, r.Facts.Quantum, r.Facts.KernelTimestamps
 	c.Settings = r.Facts.Settings
 	j.record.Connections = connections(r.Connections)
+	j.record.Connections.ReadyIn = j.readyIn
 	if r.HasTCP {
 		j.record.Wire = wire(r.TCP)
 	}

@@ -58,6 +58,7 @@ type job struct {
 	mu      sync.Mutex
 	measure int64          // monotonic start of the measure window, 0 = not known yet
 	events  []engine.Event // before measure was known
+	readyIn int64          // how long connecting took
 	written int            // events in the run folder
 	totals  map[string]*ledger.Counts
 }
@@ -172,6 +173,7 @@ func (j *job) drive(ctx context.Context) error {
 		sink.Samples = func() worker.Sampler { return sampler{queue.Producer()} }
 	}
 	share := worker.Whole(runNumber(j.RunID, j.trial.ID), j.trial, j.broker.URL)
+	share.SubscribeURL = j.broker.SubscribeURL
 	w, err := worker.NewLocal(share, worker.Credentials(login), j.Place, sink)
 	if err != nil {
 		return err
@@ -183,9 +185,13 @@ func (j *job) drive(ctx context.Context) error {
 	monitoring := j.startMonitor(ctx)
 	defer monitoring.stop()
 
+	j.record.Broker.PSSIdle = j.brokerMemory()
+	began := clock.Now()
 	if err := w.Prepare(ctx); err != nil {
 		return err
 	}
+	j.readyIn = clock.Now() - began
+	j.record.Broker.PSSConnected = j.brokerMemory()
 	j.record.Checks.SubscribersReady = true
 	if err := sleep(ctx, j.trial.Params.Phases.Settle); err != nil {
 		return err

@@ -49,6 +49,18 @@ func (w *watching) begin(measure int64) {
 	})
 }
 
+// brokerMemory is the PSS of the broker's processes now; nil = not known.
+func (j *job) brokerMemory() (bytes *uint64) {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	monitor.New(monitor.Target{Role: monitor.Broker, Roots: j.broker.Roots}).Run(ctx, monitorEach, func(s monitor.Sample) {
+		if s.Role == monitor.Broker && s.PSSBytes > 0 {
+			bytes = new(s.PSSBytes)
+		}
+	})
+	return bytes
+}
+
 // stop ends sampling; it may be called more than once.
 func (w *watching) stop() {
 	w.cancel()
