@@ -50,7 +50,10 @@ func (mosquitto) prepare(s *site) (*program, error) {
 			return nil, err
 		}
 		p.also = []endpoint{{"ws", net.JoinHostPort(loopback, port)}}
-		config = append(config, Setting{"listener", port + " " + loopback, asWritten}, Setting{"protocol", "websockets", asWritten})
+		config = append(config,
+			Setting{"listener", port + " " + loopback, asWritten},
+			Setting{"protocol", "websockets", asWritten},
+			Setting{"socket_domain", "ipv4", asWritten}) // without it libwebsockets listens on all interfaces
 	}
 	if os.Getuid() == 0 {
 		// Started by root it becomes the user mosquitto, who may not enter our folder.

@@ -130,7 +130,9 @@ func TestNoHTTP(t *testing.T) {
 
 func TestEndings(t *testing.T) {
 	closing := func(code int, text string) func(*gorilla.Conn) {
-		return func(ws *gorilla.Conn) { _ = ws.WriteMessage(gorilla.CloseMessage, gorilla.FormatCloseMessage(code, text)) }
+		return func(ws *gorilla.Conn) {
+			_ = ws.WriteMessage(gorilla.CloseMessage, gorilla.FormatCloseMessage(code, text))
+		}
 	}
 	for _, c := range []struct {
 		serve func(*gorilla.Conn)
