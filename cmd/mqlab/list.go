@@ -25,7 +25,8 @@ type listedScenario struct {
 }
 
 type listedBroker struct {
-	Subject string `json:"subject"`
+	Subject   string   `json:"subject"`
+	Protocols []string `json:"protocols"` // the first is the default
 	broker.Finding
 }
 
@@ -63,7 +64,7 @@ func list(cmd *cobra.Command) (*listing, error) {
 		l.Scenarios = append(l.Scenarios, listedScenario{name, strings.Join(strings.Fields(s.Description), " ")})
 	}
 	for _, subject := range plan.Subjects() {
-		l.Brokers = append(l.Brokers, listedBroker{subject.Name, broker.Find(cmd.Context(), subject)})
+		l.Brokers = append(l.Brokers, listedBroker{subject.Name, subject.Protocols(), broker.Find(cmd.Context(), subject)})
 	}
 	return l, nil
 }
@@ -75,17 +76,23 @@ func (l *listing) print(cmd *cobra.Command) error {
 	for _, s := range l.Scenarios {
 		printWrapped(out, fmt.Sprintf("  %-10s ", s.Name), s.Description, width)
 	}
-	_, _ = fmt.Fprintln(out, "\nBrokers (mqlab run --brokers A,B, or a URL: mqtt:// mqtts:// nats:// tls://)")
+	_, _ = fmt.Fprintln(out, "\nBrokers (mqlab run --brokers A,B/PROTOCOL, or a URL)")
 	subjects, versions := 0, 0
 	for _, b := range l.Brokers {
 		subjects, versions = max(subjects, len(b.Subject)), max(versions, len(b.Version))
 	}
-	for _, b := range l.Brokers {
+	for i, b := range l.Brokers {
 		found := "found"
 		if !b.OK {
 			found = "no"
 		}
-		printWrapped(out, fmt.Sprintf("  %-*s  %-5s  %-*s  ", subjects, b.Subject, found, versions, b.Version), b.Why, width)
+		text := b.Why
+		if i == 0 || l.Brokers[i-1].Name != b.Name { // one broker speaks the same however it runs
+			text += "; speaks " + strings.Join(b.Protocols, ", ")
+		}
+		printWrapped(out, fmt.Sprintf("  %-*s  %-5s  %-*s  ", subjects, b.Subject, found, versions, b.Version), text, width)
 	}
+	_, _ = fmt.Fprintln(out)
+	printWrapped(out, "URLs  ", strings.Join(plan.URLSchemes(), "://, ")+"://", width)
 	return nil
 }

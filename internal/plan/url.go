@@ -126,3 +126,12 @@ func isHost(s string) bool {
 	}
 	return s != "" && !strings.ContainsFunc(s, strange)
 }
+
+// Protocols are what this version can speak to a broker; the first is the default.
+func (s *Subject) Protocols() []string {
+	i := slices.IndexFunc(kinds, func(k kind) bool { return k.name == s.Broker })
+	if i < 0 {
+		return nil
+	}
+	return slices.DeleteFunc(slices.Clone(kinds[i].protocols), func(p string) bool { return !slices.Contains(spoken, p) })
+}
