@@ -83,6 +83,7 @@ var kinds = map[name]kind{
 	{"nats", Embedded}:     embeddedNATS,
 	{"mosquitto", Process}: mosquitto{},
 	{"nats", Process}:      natsServer{},
+	{"emqx", Process}:      emqx{},
 	{"redis", Process}:     redisServer{},
 	{"rabbitmq", Process}:  rabbitMQ{},
 	{"artemis", Process}:   artemis{},
@@ -92,8 +93,11 @@ var kinds = map[name]kind{
 // Find tells whether the broker of s can be provided here, without starting it. For an external broker it opens and
 // closes a TCP connection.
 func Find(ctx context.Context, s plan.Subject) Finding {
-	if s.Runtime == External {
+	switch s.Runtime {
+	case External:
 		return findExternal(ctx, netns.Host, s)
+	case Docker:
+		return findContainer(ctx, s)
 	}
 	k, ok := kinds[name{s.Broker, s.Runtime}]
 	if !ok {
@@ -115,12 +119,14 @@ func Start(ctx context.Context, s plan.Subject, o Options) (*Instance, error) {
 	}
 	k, ok := kinds[name{s.Broker, s.Runtime}]
 	switch {
-	case !ok:
+	case !ok && s.Runtime != Docker:
 		return nil, errUnknown(s)
 	case s.Variant != AsShipped && s.Variant != Tuned:
 		return nil, fmt.Errorf("%s has no variant %q: choose %s or %s", s.Broker, s.Variant, AsShipped, Tuned)
 	case o.Guard == nil:
 		return nil, errors.New("a broker is only started under a guard")
+	case s.Runtime == Docker:
+		return startContainer(ctx, s, o)
 	}
 	f := k.find(ctx, o.Binary)
 	switch {

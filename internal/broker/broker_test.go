@@ -272,7 +272,7 @@ func TestUnusableSubjects(t *testing.T) {
 		{subject("mochi", Embedded, AsShipped), with("/bin/echo"), `mochi said "broker mochi`},
 		{over(plan.MQTT5, subject("rabbitmq", Process, AsShipped)), with("/opt/rabbitmq/3.12.1/sbin/rabbitmq-server"), "rabbitmq-server cannot be run: "},
 		{subject("mochi", Embedded, "fast"), o, `mochi has no variant "fast"`},
-		{subject("kafka", Process, AsShipped), o, "no broker kafka@process: choose from artemis@process, hivemq@process, mochi@embedded"},
+		{subject("kafka", Process, AsShipped), o, "no broker kafka@process: choose from artemis@process, emqx@process, hivemq@process, mochi@embedded"},
 		{subject("mochi", Embedded, AsShipped), Options{}, "guard"},
 	} {
 		i, err := Start(t.Context(), c.s, c.o)

@@ -45,18 +45,7 @@ func (hiveMQ) prepare(s *site) (*program, error) {
 		return nil, err
 	}
 	p.address, p.patience = net.JoinHostPort(loopback, port), 60*time.Second
-	var mqtt []Setting
-	if s.variant == Tuned {
-		mqtt = []Setting{
-			{"mqtt/queued-messages/max-queue-size", "1000000", asWritten},
-			{"mqtt/receive-maximum/server-receive-maximum", "65535", asWritten},
-		}
-	}
-	config := append([]Setting{
-		{"listeners/tcp-listener/port", port, asWritten},
-		{"listeners/tcp-listener/bind-address", loopback, asWritten},
-		{"anonymous-usage-statistics/enabled", "false", asWritten},
-	}, mqtt...)
+	config := hiveMQSettings(s, loopback, port)
 	if err := os.Mkdir(filepath.Join(s.dir, "conf"), 0o700); err != nil {
 		return nil, err
 	}
@@ -65,6 +54,21 @@ func (hiveMQ) prepare(s *site) (*program, error) {
 	}
 	p.config = append(p.config, config...)
 	return p, nil
+}
+
+func hiveMQSettings(s *site, address, port string) []Setting {
+	config := []Setting{
+		{"listeners/tcp-listener/port", port, asWritten},
+		{"listeners/tcp-listener/bind-address", address, asWritten},
+		{"anonymous-usage-statistics/enabled", "false", asWritten},
+	}
+	if s.variant == Tuned {
+		config = append(config,
+			Setting{"mqtt/queued-messages/max-queue-size", "1000000", asWritten},
+			Setting{"mqtt/receive-maximum/server-receive-maximum", "65535", asWritten},
+		)
+	}
+	return config
 }
 
 // hiveMQConfig writes settings, whose keys are paths, as the file config.xml. Settings of one listener stand together.

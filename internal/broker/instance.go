@@ -60,6 +60,8 @@ type vessel interface {
 	pause() error
 	resume() error
 	terminate() error // ask it to end
+	// serves returns nil if it is this broker that listens at address, and at none that other hosts reach.
+	serves(address string) error
 	clear() error     // kill what is left of it, and leave no trace
 }
 

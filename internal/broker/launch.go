@@ -59,6 +59,12 @@ func (s *site) file(base, content string) (string, error) {
 	return path, os.WriteFile(path, []byte(content), 0o600)
 }
 
+// publicFile writes a file that every user may read, as one inside a container must.
+func (s *site) publicFile(base, content string) error {
+	path := filepath.Join(s.dir, base)
+	return errors.Join(os.WriteFile(path, []byte(content), 0o600), os.Chmod(path, 0o644))
+}
+
 // output runs a program beside the broker to its end and returns what it wrote. Nothing of it is left afterwards.
 func (s *site) output(ctx context.Context, env []string, name string, args ...string) (string, error) {
 	var out bytes.Buffer
@@ -91,13 +97,13 @@ func common(a, b []string) bool {
 
 // program is how a broker is run.
 type program struct {
-	path     string // instead of the program that was found
-	args     []string
-	env      []string
-	scheme   string // of its URL
-	address  string // where it will listen; empty: an embedded broker says so in its first line
+	path    string // instead of the program that was found
+	args    []string
+	env     []string
+	scheme  string // of its URL
+	address string // where it will listen; empty: an embedded broker says so in its first line
 	// again, if set, are the arguments of a broker that is to listen at an address where it listened before.
-	again func(address string) []string
+	again    func(address string) []string
 	also     []endpoint
 	patience time.Duration
 	config   []Setting
@@ -261,8 +267,10 @@ func (i *Instance) await(ctx context.Context, place netns.Place, first <-chan st
 		}
 		i.learn(r)
 	}
-	if n, ok := openFiles(i.PIDs[0]); ok {
-		i.Limits["open_files"] = n
+	if len(i.PIDs) > 0 { // those of a container need not be visible
+		if n, ok := openFiles(i.PIDs[0]); ok {
+			i.Limits["open_files"] = n
+		}
 	}
 	return i.cell.readBack(i)
 }
@@ -309,7 +317,7 @@ func (i *Instance) answers(ctx, limited context.Context, place netns.Place, l en
 	for pause := 2 * time.Millisecond; ; pause = min(2*pause, 100*time.Millisecond) {
 		err := greet(limited, place, l.Scheme, l.Address)
 		if err == nil {
-			err = onLoopbackOnly(i.PIDs[0], l.Address)
+			err = i.vessel.serves(l.Address)
 		}
 		if err == nil || errors.Is(err, errExposed) {
 			return err

@@ -66,9 +66,7 @@ func (natsServer) prepare(s *site) (*program, error) {
 		{"listen", strconv.Quote(address), asWritten},
 		{"http", strconv.Quote(monitoring), asWritten},
 	}
-	if s.maxMessage > server.MAX_PAYLOAD_SIZE {
-		config = append(config, Setting{"max_payload", strconv.Itoa(s.maxMessage), asWritten})
-	}
+	config = append(config, natsOptions(s)...)
 	p := &program{
 		scheme: "nats", address: address, patience: 5 * time.Second,
 		exits: []int{1}, // older servers exit with 1 on SIGTERM
@@ -88,10 +86,6 @@ func (natsServer) prepare(s *site) (*program, error) {
 			Setting{"mqtt", fmt.Sprintf("{ listen: %q }", l.Address), asWritten})
 	}
 	if s.variant == Tuned {
-		config = append(config,
-			Setting{"max_pending", strconv.Itoa(natsTunedPending), asWritten},
-			Setting{"write_deadline", strconv.Quote(natsTunedDeadline.String()), asWritten},
-		)
 		p.env = []string{goGC}
 		p.config = []Setting{goGCSetting}
 	}
@@ -102,6 +96,20 @@ func (natsServer) prepare(s *site) (*program, error) {
 	p.args = []string{"-c", path}
 	p.readBack = func(ctx context.Context) (*report, error) { return readVarz(ctx, s.place, monitoring) }
 	return p, nil
+}
+
+// natsOptions are the settings besides the listeners and JetStream.
+func natsOptions(s *site) (config []Setting) {
+	if s.maxMessage > server.MAX_PAYLOAD_SIZE {
+		config = append(config, Setting{"max_payload", strconv.Itoa(s.maxMessage), asWritten})
+	}
+	if s.variant == Tuned {
+		config = append(config,
+			Setting{"max_pending", strconv.Itoa(natsTunedPending), asWritten},
+			Setting{"write_deadline", strconv.Quote(natsTunedDeadline.String()), asWritten},
+		)
+	}
+	return config
 }
 
 // readVarz asks a server's monitoring for the configuration in force.

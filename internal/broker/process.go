@@ -32,6 +32,8 @@ func (p *process) terminate() error {
 	return err
 }
 
+func (p *process) serves(address string) error { return onLoopbackOnly(p.pid(), address) }
+
 func (p *process) clear() error { return p.guard.End(p.pid()) }
 
 // wait reaps the process.

@@ -42,18 +42,20 @@ func (redisServer) prepare(s *site) (*program, error) {
 	address := net.JoinHostPort(loopback, port)
 	p := &program{scheme: "redis", address: address, patience: 5 * time.Second}
 	p.args = []string{"--port", port, "--bind", loopback, "--dir", s.dir}
-	if s.maxMessage > redisBulk {
-		p.args = append(p.args, "--proto-max-bulk-len", strconv.Itoa(s.maxMessage))
-	}
-	if s.variant == Tuned {
-		p.args = append(p.args,
-			"--client-output-buffer-limit", "pubsub 0 0 0",
-			"--save", "",
-			"--maxclients", "60000",
-		)
-	}
+	p.args = append(p.args, redisOptions(s)...)
 	p.readBack = func(ctx context.Context) (*report, error) { return askRedis(ctx, s.place, address) }
 	return p, nil
+}
+
+// redisOptions are the arguments besides those for the listener and the folder.
+func redisOptions(s *site) (args []string) {
+	if s.maxMessage > redisBulk {
+		args = append(args, "--proto-max-bulk-len", strconv.Itoa(s.maxMessage))
+	}
+	if s.variant == Tuned {
+		args = append(args, "--client-output-buffer-limit", "pubsub 0 0 0", "--save", "", "--maxclients", "60000")
+	}
+	return args
 }
 
 // redisSettings are those of CONFIG GET that are reported.

@@ -3,7 +3,7 @@
 // Start runs this program a second time (hidden verb "guard") as a small process in a session of its own that does
 // nothing but read a pipe. However the lab ends, kill -9 included, the kernel closes the pipe, and the guard ends every
 // process that was started through Spawn or named by Track, and removes every control group named by TrackGroup, with what
-// is in it, and every folder made by MkdirTemp.
+// is in it, every container named by TrackContainer, and every folder made by MkdirTemp.
 //
 // What belongs to us is found by three marks, because each alone has holes: the process group and session of a tracked
 // process; descent from it; and a marker variable in the environment, which grandchildren carry on even after they
@@ -168,7 +168,7 @@ func (g *Guard) RemoveGroup(dir string) error {
 	return nil
 }
 
-// Close ends whatever is left of ours, removes the tracked control groups and folders, and returns when that is done. The error names what
+// Close ends whatever is left of ours, removes the tracked containers, control groups and folders, and returns when that is done. The error names what
 // could not be ended or removed. Closing again does nothing.
 func (g *Guard) Close() error {
 	g.tell(message{Closing: true})

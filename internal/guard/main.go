@@ -27,28 +27,33 @@ const (
 
 // message is what the lab tells the guard, one JSON object per line.
 type message struct {
-	ID      string `json:"id,omitempty"`
-	Track   int    `json:"track,omitempty"`
-	Started uint64 `json:"started,omitempty"` // start time of Track in clock ticks after boot; 0 = not known
-	Untrack int    `json:"untrack,omitempty"`
-	Dir     string `json:"dir,omitempty"`
-	Undir   string `json:"undir,omitempty"`
-	Group   string `json:"group,omitempty"` // directory of a control group
-	Ungroup string `json:"ungroup,omitempty"`
-	Closing bool   `json:"closing,omitempty"` // an orderly end follows: nothing can still be starting
+	ID          string     `json:"id,omitempty"`
+	Track       int        `json:"track,omitempty"`
+	Started     uint64     `json:"started,omitempty"` // start time of Track in clock ticks after boot; 0 = not known
+	Untrack     int        `json:"untrack,omitempty"`
+	Dir         string     `json:"dir,omitempty"`
+	Undir       string     `json:"undir,omitempty"`
+	Group       string     `json:"group,omitempty"` // directory of a control group
+	Ungroup     string     `json:"ungroup,omitempty"`
+	Container   *Container `json:"container,omitempty"`
+	Uncontainer *Container `json:"uncontainer,omitempty"`
+	Closing     bool       `json:"closing,omitempty"` // an orderly end follows: nothing can still be starting
 }
 
 // registry is what is to be ended and removed. Both ends of the pipe keep one.
 type registry struct {
-	ID      string
-	Roots   map[int]uint64 // start times; a process id alone may have been given to somebody else since
-	Dirs    map[string]bool
-	Groups  map[string]bool
-	Closing bool
+	ID         string
+	Roots      map[int]uint64 // start times; a process id alone may have been given to somebody else since
+	Dirs       map[string]bool
+	Groups     map[string]bool
+	Containers map[Container]bool
+	Closing    bool
 }
 
 func newRegistry() registry {
-	return registry{Roots: make(map[int]uint64), Dirs: make(map[string]bool), Groups: make(map[string]bool)}
+	return registry{
+		Roots: make(map[int]uint64), Dirs: make(map[string]bool), Groups: make(map[string]bool), Containers: make(map[Container]bool),
+	}
 }
 
 func (r *registry) apply(m message) {
@@ -67,15 +72,24 @@ func (r *registry) apply(m message) {
 	delete(r.Roots, m.Untrack)
 	delete(r.Dirs, m.Undir)
 	delete(r.Groups, m.Ungroup)
+	if m.Container != nil {
+		r.Containers[*m.Container] = true
+	}
+	if m.Uncontainer != nil {
+		delete(r.Containers, *m.Uncontainer)
+	}
 	r.Closing = r.Closing || m.Closing
 }
 
-// finish ends all processes of ours, then removes the control groups and folders.
+// finish ends all processes of ours, then removes the containers, control groups and folders.
 func (r *registry) finish(quiet time.Duration) error {
 	if r.ID == "" {
 		return nil // the lab ended before it could have started anything
 	}
 	err := sweep(Marker+"="+r.ID, r.Roots, quiet)
+	for c := range r.Containers {
+		err = errors.Join(err, c.remove())
+	}
 	for dir := range r.Groups {
 		err = errors.Join(err, cgroup.Remove(dir))
 	}

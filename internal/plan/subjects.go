@@ -18,16 +18,15 @@ type kind struct {
 
 // kinds says which broker speaks what, and how it can run.
 var kinds = []kind{
-	{"mosquitto", []string{MQTT5, MQTT311, MQTT5WS, MQTT311WS}, []string{"process"}},
-	{"emqx", []string{MQTT5, MQTT311}, nil},
-	{"hivemq", []string{MQTT5, MQTT311}, []string{"process"}},
-	{"rabbitmq", []string{AMQP091, "amqp10", MQTT5, MQTT311}, []string{"process"}},
-	{"artemis", []string{MQTT5, MQTT311, "amqp10"}, []string{"process"}},
-	{"nats", []string{NATS, JetStream, MQTT311}, []string{"embedded", "process"}},
-	{"redis", []string{Redis, RedisStreams}, []string{"process"}},
+	{"mosquitto", []string{MQTT5, MQTT311, MQTT5WS, MQTT311WS}, []string{"process", "docker"}},
+	{"emqx", []string{MQTT5, MQTT311}, []string{"process", "docker"}},
+	{"hivemq", []string{MQTT5, MQTT311}, []string{"process", "docker"}},
+	{"rabbitmq", []string{AMQP091, "amqp10", MQTT5, MQTT311}, []string{"process", "docker"}},
+	{"artemis", []string{MQTT5, MQTT311, "amqp10"}, []string{"process", "docker"}},
+	{"nats", []string{NATS, JetStream, MQTT311}, []string{"embedded", "process", "docker"}},
+	{"redis", []string{Redis, RedisStreams}, []string{"process", "docker"}},
 	{"zenoh", []string{"zenoh"}, nil},
-	{"mochi", []string{MQTT5, MQTT311, MQTT5WS, MQTT311WS}, []string{"embedded"}},
-}
+	{"mochi", []string{MQTT5, MQTT311, MQTT5WS, MQTT311WS}, []string{"embedded"}}}
 
 // automatic are the subjects that auto stands for. Embedded ones are always there, the others if they are installed.
 var automatic = []string{"mochi", "nats", "mosquitto", "nats@process"}
