@@ -24,7 +24,7 @@ var ErrNotReady = errors.New("amqp10: not connected")
 var (
 	errQoS     = errors.New("amqp10: there is no QoS 2, only 0 (settled) and 1 (unsettled)")
 	errRetain  = errors.New("amqp10: there are no retained messages")
-	errTopic   = fmt.Errorf("amqp10: a topic, or the address made of it, has more than %d bytes", maxName)
+	errTopic   = fmt.Errorf("amqp10: a topic has more than %d bytes, or the address made of it does not fit a frame", maxName)
 	errSettled = errors.New("amqp10: the peer wants all messages settled: there is no QoS 1 here")
 )
 
@@ -45,7 +45,7 @@ const (
 	ended
 )
 
-// Client is a client's side of a connection. It needs less than 300 bytes when idle, and about 100 more for each link.
+// Client is a client's side of a connection. It needs less than 200 bytes when idle, and about 100 more for each link.
 //
 // A subscription that the broker ends is reported as an event of kind None with Err set and its Token; a sender that it
 // ends likewise, after all messages that were unsettled on it.
@@ -70,7 +70,7 @@ func (c *Client) Open(_ int64, out []byte) []byte {
 	return append(out, headerSASL...)
 }
 
-// Close appends what is still to be settled, and close.
+// Close appends what is still to be settled, and close. What flow control held back is gone.
 func (c *Client) Close(out []byte) []byte {
 	if c.phase <= awaitHeader || c.phase == ended {
 		return out
@@ -183,9 +183,8 @@ func (c *Client) attachSender(topic, out []byte) (*link, []byte, error) {
 	}
 	n := c.newLink(l)
 	o := n.appendAttach(out, plainTerminus(typeSource, c.Name), t.append(nil, typeTarget, address), modeMixed)
-	if len(o)-len(out) > int(c.sendMax) {
-		c.drop(n)
-		return nil, out, errTopic
+	if err := c.fits(n, len(o)-len(out)); err != nil {
+		return nil, out, err
 	}
 	if c.sender != nil {
 		if c.senders == nil {

@@ -39,9 +39,8 @@ func (c *Client) Subscribe(s *proto.Subscription, out []byte) ([]byte, error) {
 	}
 	l := c.newLink(link{token: s.Token, topic: []byte(s.Topic), qos: s.QoS, stays: t.durable()})
 	o := l.appendAttach(out, t.append(nil, typeSource, t.address(s.Topic, s.Group)), plainTerminus(typeTarget, c.Name), mode)
-	if len(o)-len(out) > int(c.sendMax) {
-		c.drop(l)
-		return out, errTopic
+	if err := c.fits(l, len(o)-len(out)); err != nil {
+		return out, err
 	}
 	c.idle.wrote = true
 	return o, nil

@@ -270,10 +270,10 @@ func TestSessionWindow(t *testing.T) {
 }
 
 func TestIdleMemory(t *testing.T) {
-	if n := unsafe.Sizeof(Client{}); n > 300 {
+	if n := unsafe.Sizeof(Client{}); n > 200 {
 		t.Errorf("a client has %d bytes", n)
 	}
-	if n := unsafe.Sizeof(link{}); n > 112 {
+	if n := unsafe.Sizeof(link{}); n > 80 {
 		t.Errorf("a link has %d bytes", n)
 	}
 }
@@ -309,5 +309,56 @@ func TestCannot(t *testing.T) {
 	small := dial(t, &Config{Target: Terminus{Address: "{topic}{topic}"}, FrameMax: minFrame})
 	if out, err := small.Publish(&proto.Message{Topic: make([]byte, 255)}, nil); err == nil || len(out) > 0 || small.Room(0) != 1 {
 		t.Errorf("an address that fits no frame: %v", err)
+	}
+}
+
+// TestFrameSizes: whatever the sizes of topic and payload, no frame is too large, and the message arrives.
+func TestFrameSizes(t *testing.T) {
+	cfg := &Config{Target: Terminus{Address: strings.Repeat("x", 150) + TopicHere + "yz"}, Anonymous: true, FrameMax: minFrame, Durable: true, SenderFirst: true}
+	plain := &Config{Target: Terminus{Address: "x"}, FrameMax: minFrame, SenderFirst: true}
+	for _, cfg := range []*Config{cfg, plain} {
+		for topic := 0; topic <= maxName; topic += 17 {
+			p := connect(t, cfg, &ServerConfig{Credit: 5000})
+			for size := 0; size < 1200; size += 1 + size/50 {
+				m := proto.Message{Topic: []byte(strings.Repeat("t", topic)), Payload: []byte(strings.Repeat("p", size)), Redelivered: size%2 == 1}
+				up, err := p.client.Publish(&m, nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				for rest := up; len(rest) > 0; {
+					var f frame
+					n, err := cutFrame(rest, minFrame, &f)
+					if n == 0 || err != nil {
+						t.Fatalf("topic %d, payload %d: %v", topic, size, err)
+					}
+					if rest = rest[n:]; len(rest) > 0 && n < minFrame-50 {
+						t.Errorf("topic %d, payload %d: a frame of %d bytes is not the last", topic, size, n)
+					}
+				}
+				events, _ := p.exchange(t, up)
+				if len(events) != 1 || len(events[0].Payload) != size || !strings.Contains(string(events[0].Topic), string(m.Topic)) || events[0].Redelivered != m.Redelivered {
+					t.Fatalf("topic %d, payload %d: %d events", topic, size, len(events))
+				}
+			}
+		}
+	}
+}
+
+func TestHandleMax(t *testing.T) {
+	c := NewClient(&Config{Target: Terminus{Address: TopicHere}, Source: Terminus{Address: TopicHere}}, "c")
+	c.Open(0, nil)
+	hello := opening(raw(doOpen, "broker"))
+	begun := raw(doBegin, uint16(0), 0, 100, 100)
+	feedAll(t, c, join(hello[:len(hello)-len(begun)], raw(doBegin, uint16(0), 0, 100, 100, 0)))
+	if _, err := c.Subscribe(&proto.Subscription{Topic: "a"}, nil); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		out, err := c.Subscribe(&proto.Subscription{Topic: "a"}, nil)
+		if says(t, err, "no more than 1 links"); len(out) > 0 {
+			t.Errorf("said %q", out)
+		}
+		_, err = c.Publish(&proto.Message{Topic: []byte("a")}, nil)
+		says(t, err, "no more than 1 links")
 	}
 }

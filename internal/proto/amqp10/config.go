@@ -42,7 +42,8 @@ type Config struct {
 type Terminus struct {
 	// Address may hold {topic} and, for shared subscriptions, {group}. RabbitMQ knows /queue/NAME, /topic/KEY,
 	// /exchange/NAME/KEY and, to publish, /exchange/NAME, where the topic of the message is its key; RabbitMQ 4 knows
-	// /queues/NAME, /exchanges/NAME/KEY. Artemis takes any name.
+	// /queues/NAME, /exchanges/NAME/KEY. Artemis takes any name, and ADDRESS::QUEUE for a queue, whose name is unique in
+	// the whole broker.
 	//
 	// A target without {topic} has one sender; the topic is the subject of each message. Else each topic has a sender.
 	Address      string

@@ -27,6 +27,9 @@
 //     [Client.InFlight], read before Open, says how many there are.
 //   - Publish keeps what flow control does not let through: the first message of a topic until its sender has credit
 //     (unless the sender comes first), and the end of a message with more frames than the session window. Room is 0 then.
+//     Room speaks of the topics in use; a further one waits like the first. Both leave only if Feed is called with what
+//     the peer sends, also when nothing is subscribed and QoS is 0.
+//   - RabbitMQ 3.10 accepts a message that reaches no queue.
 //
 // Publishing and receiving messages of one frame allocate nothing once the table of unsettled messages has grown to the
 // window in use.

@@ -25,9 +25,10 @@ type endpoint struct {
 	inMax     uint32 // what inWindow is renewed to
 
 	nextDelivery uint32 // delivery-id of our next message
+	handleMax    uint32 // highest handle that the peer takes
 }
 
-// newEndpoint keeps the memory of the one before, not its state.
+// renew forgets an earlier connection; memory in use is kept.
 func (e *endpoint) renew(frameMax, window uint32) {
 	sent := e.sent
 	*e = endpoint{sent: sent, sendMax: minFrame, receiveMax: frameMax, inWindow: window, inMax: window}
@@ -100,6 +101,8 @@ func (e *endpoint) begin(f *frame) error {
 	r := &f.fields
 	r.skip(1) // remote-channel
 	e.nextIn, e.outWindow = r.u32(0), r.u32(0)
+	r.skip(1) // outgoing-window
+	e.handleMax = r.u32(math.MaxUint32)
 	if r.bad {
 		return errMalformed(doBegin)
 	}

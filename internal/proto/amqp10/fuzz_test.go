@@ -125,7 +125,8 @@ func FuzzClientFeed(f *testing.F) {
 		join(links, refusal, raw(doEnd, failure(condUnauthorized, "x"))), join(links, raw(doClose, failure(condForced, "x"))),
 		join(raw(doAttach, "r0", 0, false, nil, nil, nil, nil), refusal, raw(doAttach, "s1", 1, true), raw(doDetach, 1, true)),
 		join(links, with(raw(doTransfer, 0, 1, nil, nil, true), section(sectionValue, []byte{codeString8, 1, 'x'}), section(sectionFooter, []byte{codeList0}))),
-		[]byte("AMQP\x00\x00\x09\x01"), []byte("HTTP/1.1 400\r\n"), {0, 0, 0, 9, 2, 0, 0, 0, 0},
+		[]byte("AMQP\x00\x00\x09\x01"), []byte("HTTP/1.1 400\r\n"),
+		{0, 0, 0, 9, 2, 0, 0, 0, 0},
 	} {
 		f.Add(in, uint64(1))
 	}

@@ -105,19 +105,6 @@ func says(t *testing.T, err error, words ...string) {
 
 func join(parts ...[]byte) []byte { return slices.Concat(parts...) }
 
-// publish encodes messages of these tokens.
-func (p *pair) publish(tb testing.TB, qos uint8, tokens ...uint64) (out []byte) {
-	tb.Helper()
-	var err error
-	for _, token := range tokens {
-		m := proto.Message{Token: token, Topic: []byte("a.b"), Payload: []byte("hello"), QoS: qos}
-		if out, err = p.client.Publish(&m, out); err != nil {
-			tb.Fatal(err)
-		}
-	}
-	return out
-}
-
 // subscribe makes a confirmed subscription.
 func (p *pair) subscribe(tb testing.TB, s proto.Subscription) {
 	tb.Helper()

@@ -57,6 +57,19 @@ func (e *endpoint) newLink(l link) *link {
 	return &l
 }
 
+// fits checks what the peer allows of a new link, whose attach has so many bytes. One that does not fit is dropped.
+func (e *endpoint) fits(l *link, bytes int) error {
+	switch {
+	case l.handle > e.handleMax:
+		e.drop(l)
+		return fmt.Errorf("amqp10: the peer takes no more than %d links in a session", uint64(e.handleMax)+1)
+	case bytes > int(e.sendMax):
+		e.drop(l)
+		return errTopic
+	}
+	return nil
+}
+
 // byName is the link of ours that the peer's attach answers; the roles of the two sides differ.
 func (e *endpoint) byName(name []byte, peerReceives bool) *link {
 	var scratch [maxName]byte

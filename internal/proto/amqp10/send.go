@@ -24,8 +24,8 @@ type held struct {
 	sent   int // bytes of frames that have left
 }
 
-// transferBytes is more than the head of a transfer frame takes.
-const transferBytes = frameHead + 5 + 5 + 5 + 6 + 4
+// transferBytes is the most that a transfer frame takes apart from its part of the message.
+const transferBytes = frameHead + 6 + 5 + 5 + 6 + 3
 
 // send appends one message, as many frames of it as flow control lets through; what remains is held.
 func (e *endpoint) send(l *link, m *outgoing, out []byte) []byte {
@@ -133,7 +133,7 @@ const (
 
 // headSize is no less than what appendHead appends.
 func (m *outgoing) headSize() int {
-	const header, properties, data = 10, 3 + 9 + 2 + 5 + 5, 3 + 5
+	const header, properties, data = 12, 3 + 9 + 2 + 5 + 2, 3 + 5
 	return header + properties + data + m.toSize() + len(m.subject)
 }
 
