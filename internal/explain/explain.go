@@ -41,6 +41,7 @@ var sources = []source{
 	{"metrics", "metric", "Times and metrics", false, false},
 	{"reasons", "reason", "Reasons that make a trial invalid or worth a warning", false, false},
 	{"guarantees", "guarantee", "Guarantees", false, true},
+	{"durabilities", "durability", "Durabilities", false, false},
 	{"phases", "phase", "Phases of a trial", false, false},
 	{"events", "event", "Events", false, false},
 	{"quantiles", "JSON, of every distribution of times", "JSON fields of every distribution of times, such as latency.response", true, false},

@@ -39,6 +39,7 @@ func printed(t *testing.T) map[string]words {
 	p["metrics"] = slices.DeleteFunc(metrics, func(m string) bool { return m == ledger.Connect.String() }) // the phase explains it
 	p["reasons"] = arguments(t, "../summary/validity.go", "add", 1)
 	p["guarantees"] = constants(t, "../plan/guarantee.go", "")
+	p["durabilities"] = constants(t, "../plan/durability.go", "")
 	p["phases"] = words{"connect", "settle", "warm-up", "measure", "drain", "teardown", "close"}
 	events := arguments(t, "../engine/*.go", "event", 1)
 	events.add(arguments(t, "../trial/*.go", "note", 0, "kind")...)
@@ -79,7 +80,7 @@ func constants(t *testing.T, pattern, end string) (found words) {
 // TestEveryWord: what is printed has a text in its group, and every text has a word that is printed.
 func TestEveryWord(t *testing.T) {
 	all := printed(t)
-	least := map[string]int{"columns": 35, "reasons": 30, "events": 7, "guarantees": 7, "metrics": 20, "quantiles": 15, "exits": 6}
+	least := map[string]int{"columns": 35, "reasons": 30, "events": 7, "guarantees": 4, "durabilities": 3, "metrics": 20, "quantiles": 15, "exits": 6}
 	for i := range sources {
 		s := &sources[i]
 		want, checked := all[s.file]

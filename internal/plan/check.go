@@ -46,8 +46,20 @@ func (r *resolver) checkSubject(p *scenario.Point, s Subject) {
 		r.problems.Add(p.At(key), key, "%s: %s", s.Name, fmt.Sprintf(format, args...))
 	}
 	checkProtocol(p, s, report)
+	if s.crosses() {
+		other := *p
+		seen := s.subscriber()
+		if seen.Protocol == NATS {
+			other.Load.QoS = 0 // what it delivers it delivers at most once, however it was published
+		}
+		checkProtocol(&other, seen, report)
+	}
 	if s.Runtime == "external" && len(p.Faults) > 0 {
 		report("faults[0]", "a broker that was not started here cannot be paused or ended")
+	}
+	checkPersistence(p, s, report)
+	if s.Runtime == "external" && p.Broker.Instances > 1 {
+		report("broker.instances", "a broker that was not started here cannot be multiplied")
 	}
 	if s.Runtime == "external" && p.Machine.Name != "" && !r.noLimits {
 		report("machine", "a broker that was not started here cannot be held to a machine")

@@ -1,16 +1,16 @@
 package plan
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
-// Guarantees: how often a message arrives if nothing but the network fails, and what the broker does to keep that
-// promise. Subjects are ranked only with those of the same guarantee.
+// Guarantees: how often a message arrives if nothing but the network fails. Subjects are ranked only with those of the same
+// guarantee and durability.
 const (
 	AtMostOnce          = "at most once"
 	AtMostOnceConfirmed = "at most once, confirmed" // the broker says that it took the message; who misses it, misses it
-	AtMostOnceStored    = "at most once, stored"    // appended to a log, which nobody acknowledges
 	AtLeastOnce         = "at least once"
-	AtLeastOnceStored   = "at least once, stored"  // appended to a log, and acknowledged
-	AtLeastOnceDurable  = "at least once, durable" // confirmed when on disk, in a queue that survives its consumer
 	ExactlyOnce         = "exactly once"
 )
 
@@ -21,32 +21,35 @@ const (
 //	               reaches no queue, a refusal), and every delivery is acknowledged. With clean_start the queue is
 //	               exclusive and lives in memory, as a clean MQTT session does; without it the queue is durable, and
 //	               messages of QoS 1 are persistent.
-//	JetStream      every message is stored. QoS 1 waits for the confirmation that it is in the stream, and every delivery
-//	               is acknowledged; QoS 0 does neither. With clean_start consumers end with their connection.
+//	JetStream      QoS 1 waits for the confirmation that a message is in the stream, and every delivery is acknowledged;
+//	               QoS 0 does neither. With clean_start consumers end with their connection.
 //	Redis pub/sub  delivers at most once. QoS 1 waits for the reply to each PUBLISH.
-//	Redis Streams  every entry is stored. QoS 1 waits for the reply to each XADD, and readers acknowledge (XACK); QoS 0
-//	               does neither (NOACK).
+//	Redis Streams  QoS 1 waits for the reply to each XADD, and readers acknowledge (XACK); QoS 0 does neither (NOACK).
+//
+// Where publishers and subscribers speak different protocols the weaker promise holds.
 func (t *Trial) Guarantee() string {
-	qos := t.Params.QoS
-	switch {
-	case t.Subject.log() && qos == 0:
-		return AtMostOnceStored
-	case t.Subject.log():
-		return AtLeastOnceStored
+	publish, subscribe := t.promise(t.Subject.Protocol), t.promise(t.Subject.SubscribeProtocol())
+	if slices.Index(guarantees, subscribe) < slices.Index(guarantees, publish) {
+		return subscribe
+	}
+	return publish
+}
+
+// guarantees are all, the weakest first.
+var guarantees = []string{AtMostOnce, AtMostOnceConfirmed, AtLeastOnce, ExactlyOnce}
+
+// promise is what one protocol promises. To subscribers of core NATS, which has no QoS, somebody else may publish with one.
+func (t *Trial) promise(protocol string) string {
+	switch qos := t.Params.QoS; {
 	case qos == 0:
 		return AtMostOnce
-	case t.Subject.Protocol == Redis:
+	case protocol == Redis, protocol == NATS:
 		return AtMostOnceConfirmed
-	case t.Subject.Protocol == AMQP091 && !t.Params.Connect.CleanStart:
-		return AtLeastOnceDurable
 	case qos == 1:
 		return AtLeastOnce
 	}
 	return ExactlyOnce
 }
-
-// log reports whether messages are appended to a log, whoever listens.
-func (s *Subject) log() bool { return s.Protocol == RedisStreams || s.Protocol == JetStream }
 
 // MayRepeat reports whether a guarantee allows that a message arrives more than once.
 func MayRepeat(guarantee string) bool { return strings.HasPrefix(guarantee, AtLeastOnce) }

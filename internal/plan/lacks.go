@@ -73,11 +73,19 @@ func checkProtocol(p *scenario.Point, s Subject, report reporter) {
 			report("connect.session_expiry", "AMQP 0-9-1 keeps a queue only with clean_start: false")
 		}
 		checkTopic(l.Topic, "*#", "routing key", report)
+	case AMQP10:
+		report.lacks("AMQP 1.0", noQoS2, noRetain, noMaxPacket, noWill,
+			lack{!c.CleanStart, "connect.clean_start", "sessions here: only true is possible"},
+			lack{c.SessionExpiry > 0, "connect.session_expiry", "sessions here"})
+		checkTopic(l.Topic, "*#", "name of an AMQP topic", report)
 	case MQTT311, MQTT311WS:
 		checkMQTT311(p, report)
 	}
-	if s.Broker == "rabbitmq" && IsMQTT(s.Protocol) {
+	switch {
+	case s.Broker == "rabbitmq" && IsMQTT(s.Protocol):
 		report.lacks("RabbitMQ's MQTT", noQoS2, noSharing)
+	case s.Broker == "rabbitmq" && s.Protocol == AMQP10:
+		report.lacks("RabbitMQ's AMQP 1.0", noSharing)
 	}
 }
 

@@ -43,6 +43,7 @@ const (
 	NATS         = "nats"
 	JetStream    = "jetstream"
 	AMQP091      = "amqp091"
+	AMQP10       = "amqp10"
 	Redis        = "redis"         // pub/sub
 	RedisStreams = "redis-streams" // consumer groups
 )

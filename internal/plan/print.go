@@ -174,6 +174,8 @@ func special(p *Params) string {
 		asked bool
 		words string
 	}{
+		{p.Instances > 1, grouped(int64(p.Instances)) + " brokers at a time"},
+		{p.Persistence != "", "persistence " + p.Persistence},
 		{p.Retain, "messages are retained"},
 		{p.Storage != "", "JetStream keeps messages in " + p.Storage},
 		{!p.Connect.CleanStart, "sessions are resumed"},

@@ -180,6 +180,7 @@ func (r *resolver) params(p *scenario.Point) Params {
 		NoDelay:      p.Engine.NoDelay,
 		Verify:       p.Engine.Verify,
 		Samples:      p.Samples,
+		Persistence:  p.Broker.Persistence,
 		Profile: Profile{
 			Name: p.Machine.Name, CPUs: p.Machine.CPUs, MemoryBytes: p.Machine.Memory, OpenFiles: p.Machine.Files,
 			Off: p.Machine.Name != "" && r.noLimits,
@@ -190,6 +191,9 @@ func (r *resolver) params(p *scenario.Point) Params {
 	}
 	if l.QoS > 0 {
 		out.Window = l.Window
+	}
+	if p.Broker.Instances > 1 {
+		out.Instances = p.Broker.Instances
 	}
 	for _, f := range p.Faults {
 		kind, length := f.Kind()

@@ -21,12 +21,13 @@ var kinds = []kind{
 	{"mosquitto", []string{MQTT5, MQTT311, MQTT5WS, MQTT311WS}, []string{"process", "docker"}},
 	{"emqx", []string{MQTT5, MQTT311}, []string{"process", "docker"}},
 	{"hivemq", []string{MQTT5, MQTT311}, []string{"process", "docker"}},
-	{"rabbitmq", []string{AMQP091, "amqp10", MQTT5, MQTT311}, []string{"process", "docker"}},
-	{"artemis", []string{MQTT5, MQTT311, "amqp10"}, []string{"process", "docker"}},
+	{"rabbitmq", []string{AMQP091, AMQP10, MQTT5, MQTT311}, []string{"process", "docker"}},
+	{"artemis", []string{MQTT5, MQTT311, AMQP10}, []string{"process", "docker"}},
 	{"nats", []string{NATS, JetStream, MQTT311}, []string{"embedded", "process", "docker"}},
 	{"redis", []string{Redis, RedisStreams}, []string{"process", "docker"}},
 	{"zenoh", []string{"zenoh"}, nil},
-	{"mochi", []string{MQTT5, MQTT311, MQTT5WS, MQTT311WS}, []string{"embedded"}}}
+	{"mochi", []string{MQTT5, MQTT311, MQTT5WS, MQTT311WS}, []string{"embedded"}},
+}
 
 // automatic are the subjects that auto stands for. Embedded ones are always there, the others if they are installed.
 var automatic = []string{"mochi", "nats", "mosquitto", "nats@process"}
@@ -34,8 +35,8 @@ var automatic = []string{"mochi", "nats", "mosquitto", "nats@process"}
 var (
 	variants  = []string{"as-shipped", "tuned"}
 	runtimes  = []string{"embedded", "process", "docker", "external"}
-	protocols = []string{"mqtt", MQTT5, MQTT311, MQTT5WS, MQTT311WS, AMQP091, "amqp10", NATS, JetStream, Redis, RedisStreams, "zenoh"}
-	spoken    = []string{MQTT5, MQTT311, MQTT5WS, MQTT311WS, NATS, JetStream, AMQP091, Redis, RedisStreams} // by this version
+	protocols = []string{"mqtt", MQTT5, MQTT311, MQTT5WS, MQTT311WS, AMQP091, AMQP10, NATS, JetStream, Redis, RedisStreams, "zenoh"}
+	spoken    = []string{MQTT5, MQTT311, MQTT5WS, MQTT311WS, NATS, JetStream, AMQP091, AMQP10, Redis, RedisStreams} // by this version
 )
 
 var errNotYet = errors.New("not supported yet by this version")
@@ -62,12 +63,17 @@ func Subjects() []Subject {
 	return list
 }
 
-// ParseSubject reads broker[:variant][/protocol][@runtime], or a URL such as mqtt://host:port, see URLSchemes; a
+// ParseSubject reads broker[:variant][/protocol[>protocol]][@runtime], two of them joined by +, or a URL such as mqtt://host:port, see URLSchemes; a
 // protocol may follow as the URL's path. Errors never repeat a URL, which may hold a password.
 func ParseSubject(text string) (Subject, error) {
 	if name, rest, ok := strings.Cut(text, "://"); ok {
 		return parseURL(name, rest)
 	}
+	return parseSides(text)
+}
+
+// parseOne reads a subject of one broker.
+func parseOne(text string) (Subject, error) {
 	broker, variant, protocol, runtime, err := split(text)
 	if err != nil {
 		return Subject{}, err
@@ -84,7 +90,7 @@ func ParseSubject(text string) (Subject, error) {
 	if len(k.runtimes) == 0 {
 		return Subject{}, fmt.Errorf("%s is %w", broker, errNotYet)
 	}
-	if s.Protocol, err = chooseProtocol(protocol, broker, k.protocols); err != nil {
+	if s.Protocol, s.Subscribe, err = chooseSides(protocol, k); err != nil {
 		return Subject{}, err
 	}
 	if runtime == "external" {
@@ -161,8 +167,11 @@ func shortName(s Subject, k kind) string {
 	if s.Variant != variants[0] {
 		name += ":" + s.Variant
 	}
-	if s.Protocol != k.protocols[0] {
+	if s.Protocol != k.protocols[0] || s.Subscribe != "" {
 		name += "/" + s.Protocol
+	}
+	if s.Subscribe != "" {
+		name += ">" + s.Subscribe
 	}
 	if s.Runtime != k.runtimes[0] {
 		name += "@" + s.Runtime

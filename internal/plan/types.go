@@ -23,18 +23,21 @@ type LeftOut struct {
 }
 
 // Subject is what a trial measures: a broker, how it runs, its configuration variant, and the protocol spoken to it.
-// It is written broker[:variant][/protocol][@runtime], or as a URL.
+// It is written broker[:variant][/protocol[>protocol]][@runtime], two of them joined by + for a bridge, or as a URL.
 type Subject struct {
 	Name      string `json:"name"`                         // as written, shortest form
 	Broker    string `json:"broker,omitempty"`             // absent: an external broker does not tell
 	Variant   string `json:"variant,omitempty"`            // as-shipped, tuned; absent: an external broker's is not known
 	Protocol  string `json:"protocol"`                     // mqtt5, mqtt311, nats, jetstream, amqp091, redis, redis-streams
 	Subscribe string `json:"subscribe_protocol,omitempty"` // of subscribers; absent: that of publishers
-	Runtime   string `json:"runtime"`                      // embedded, process, docker, external
-	Image     string `json:"image,omitempty"`              // docker only; absent: the one that package broker knows
-	URL       string `json:"url,omitempty"`                // external only; never holds credentials
-	Auth      Auth   `json:"auth,omitzero"`                // where credentials are found; never the credentials themselves
-	TLS       TLS    `json:"tls,omitzero"`                 // external only
+	// Bridge is the broker that this one hands everything on to, and that subscribers connect to. Its protocol is the
+	// bridge's.
+	Bridge  *Subject `json:"bridge,omitempty"`
+	Runtime string   `json:"runtime"`         // embedded, process, docker, external
+	Image   string   `json:"image,omitempty"` // docker only; absent: the one that package broker knows
+	URL     string   `json:"url,omitempty"`   // external only; never holds credentials
+	Auth    Auth     `json:"auth,omitzero"`   // where credentials are found; never the credentials themselves
+	TLS     TLS      `json:"tls,omitzero"`    // external only
 }
 
 // SubscribeProtocol is what subscribers speak: the publishers' protocol, unless it is another.
@@ -98,7 +101,9 @@ type Params struct {
 	Loops        int          `json:"loops,omitempty"` // event loops; 0 = cores - 1
 	Quantum      string       `json:"quantum"`         // auto, precise, or a duration
 	NoDelay      bool         `json:"tcp_nodelay"`
-	Verify       string       `json:"verify"` // all, sample: which fillers are compared byte for byte
+	Verify       string       `json:"verify"`                // all, sample: which fillers are compared byte for byte
+	Persistence  string       `json:"persistence,omitempty"` // of the broker: on, off; absent: as its variant has it
+	Instances    int          `json:"instances,omitempty"`   // brokers that the streams are dealt out to; absent: 1
 	Faults       []Fault      `json:"faults,omitempty"`
 	Samples      bool         `json:"samples,omitempty"`
 	Profile      Profile      `json:"profile,omitzero"` // the machine that the broker is held to

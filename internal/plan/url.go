@@ -27,8 +27,8 @@ var schemes = []Scheme{
 	{Name: "wss", Port: "443", Protocols: []string{MQTT5WS, MQTT311WS}, Encrypted: true, WebSocket: true},
 	{Name: "nats", Port: "4222", Protocols: []string{NATS, JetStream}},
 	{Name: "tls", Port: "4222", Protocols: []string{NATS, JetStream}, Encrypted: true},
-	{Name: "amqp", Port: "5672", Protocols: []string{AMQP091}},
-	{Name: "amqps", Port: "5671", Protocols: []string{AMQP091}, Encrypted: true},
+	{Name: "amqp", Port: "5672", Protocols: []string{AMQP091, AMQP10}},
+	{Name: "amqps", Port: "5671", Protocols: []string{AMQP091, AMQP10}, Encrypted: true},
 	{Name: "redis", Port: "6379", Protocols: []string{Redis, RedisStreams}},
 	{Name: "rediss", Port: "6379", Protocols: []string{Redis, RedisStreams}, Encrypted: true},
 }

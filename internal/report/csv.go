@@ -84,6 +84,7 @@ func csvRow(s *summary.Summary, t *summary.Trial) *csvFields {
 	r.add("subscribe_protocol", t.Subject.Subscribe.Protocol)
 	r.add("subscribe_client", t.Subject.Subscribe.Client)
 	r.add("guarantee", t.Guarantee)
+	r.add("durability", t.Durability)
 	r.params(&t.Params)
 	r.add("state", t.State)
 	r.add("validity", t.Validity)

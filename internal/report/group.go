@@ -39,7 +39,7 @@ func groupsOf(s *summary.Summary) []*group {
 		params := paramsOf(s, c)
 		var g *group
 		for _, x := range groups {
-			if lone || x.rows[0].cell.Point == c.Point && x.rows[0].cell.Guarantee == c.Guarantee {
+			if lone || x.rows[0].cell.Point == c.Point && x.rows[0].cell.Promise == c.Promise {
 				g = x
 			}
 		}
@@ -82,7 +82,7 @@ func paramsOf(s *summary.Summary, c *summary.Cell) *plan.Params {
 func comparisonsOf(s *summary.Summary, c *summary.Cell) map[string]*summary.Comparison {
 	m := map[string]*summary.Comparison{}
 	for i := range s.Comparisons {
-		if x := &s.Comparisons[i]; x.Point == c.Point && x.Guarantee == c.Guarantee {
+		if x := &s.Comparisons[i]; x.Point == c.Point && x.Promise == c.Promise {
 			m[x.Metric] = x
 		}
 	}
@@ -93,8 +93,8 @@ func comparisonsOf(s *summary.Summary, c *summary.Cell) map[string]*summary.Comp
 func heading(s *summary.Summary, c *summary.Cell) string {
 	name := setWords(c.Set)
 	for i := range s.Cells {
-		if o := &s.Cells[i]; o.Point == c.Point && o.Guarantee != c.Guarantee {
-			return strings.TrimPrefix(name+", "+c.Guarantee, ", ")
+		if o := &s.Cells[i]; o.Point == c.Point && o.Promise != c.Promise {
+			return strings.TrimPrefix(name+", "+c.Promise.String(), ", ")
 		}
 	}
 	if name == "" {
@@ -127,7 +127,7 @@ func (g *group) load() string {
 		each(func(p *plan.Params) string { return plural(uint64(p.Subscribers), "subscriber") }) + "; " +
 		each(func(p *plan.Params) string { return summary.Bytes(uint64(p.PayloadBytes)) }) + ", " +
 		each(rate) + "; " +
-		each(func(p *plan.Params) string { return fmt.Sprintf("QoS %d", p.QoS) }) + ", " + g.rows[0].cell.Guarantee + "; measured for " +
+		each(func(p *plan.Params) string { return fmt.Sprintf("QoS %d", p.QoS) }) + ", " + g.rows[0].cell.Promise.String() + "; measured for " +
 		each(func(p *plan.Params) string { return p.Phases.Measure.String() })
 	if machine := each(machine); machine != "" {
 		text += "; " + machine

@@ -57,6 +57,7 @@ func (p *page) clients() *table {
 		{"congestion control", func(t *summary.Trial) string { return t.Client.CongestionControl }},
 		{"TLS", func(t *summary.Trial) string { return tlsWords(t.Client.TLS) }},
 		{"guarantee", func(t *summary.Trial) string { return t.Guarantee }},
+		{"durability", func(t *summary.Trial) string { return t.Durability }},
 		{"window", func(t *summary.Trial) string { return positive(t.Client.Window) }},
 		{"broker's receive maximum", func(t *summary.Trial) string { return positive(t.Client.ReceiveMaximum) }},
 		{"more", func(t *summary.Trial) string { return strings.Join(t.Client.Settings, ", ") }},

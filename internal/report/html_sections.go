@@ -75,12 +75,12 @@ func (p *page) compare() {
 }
 
 func unlikeWords(g *group) string {
-	text := "Never ranked together with subjects of another guarantee: "
+	text := "Never ranked together with subjects of another promise (guarantee, durability): "
 	for i, u := range g.unlike {
 		if i > 0 {
 			text += ", "
 		}
-		text += u.Subject
+		text += u.Subject + " (" + u.Promise.String() + ")"
 	}
 	return text + "."
 }

@@ -32,9 +32,9 @@ func (d *document) group(g *group, several bool) {
 	if len(g.unlike) > 0 {
 		var words []string
 		for _, u := range g.unlike {
-			words = append(words, u.Subject+" ("+u.Guarantee+")")
+			words = append(words, u.Subject+" ("+u.Promise.String()+")")
 		}
-		sec.say(caution, "Never ranked together, because the guarantee is another: "+strings.Join(words, ", ")+".")
+		sec.say(caution, "Never ranked together, because the promise (guarantee, durability) is another: "+strings.Join(words, ", ")+".")
 	}
 	if g.contested() && several {
 		sec.add(g.sentences())

@@ -84,8 +84,9 @@ type Client struct {
 	NoDelay           bool     `json:"tcp_nodelay"`
 	CongestionControl string   `json:"congestion_control,omitempty"`
 	TLS               *TLS     `json:"tls,omitempty"`
-	Guarantee         string   `json:"guarantee,omitempty"` // of a publish: "at most once", "at least once", "exactly once"
-	Window            int      `json:"window,omitempty"`    // unacknowledged messages in force per publisher
+	Guarantee         string   `json:"guarantee,omitempty"`  // of a publish: "at most once", "at least once", "exactly once"
+	Durability        string   `json:"durability,omitempty"` // of what the broker took: "in memory", "stored", "durable"; absent: not known
+	Window            int      `json:"window,omitempty"`     // unacknowledged messages in force per publisher
 	ReceiveMaximum    int      `json:"broker_receive_maximum,omitempty"`
 	Settings          []string `json:"settings,omitempty"` // anything else worth recording, key=value
 }

@@ -22,6 +22,7 @@ func Defaults() Settings {
 			Reconnect:  true,
 			Rate:       Rate{Max: true},
 		},
+		Broker: Broker{Instances: 1},
 		Phases: Phases{
 			Settle:  500 * time.Millisecond,
 			WarmUp:  2 * time.Second,

@@ -61,6 +61,8 @@ type Settings struct {
 	Phases Phases `yaml:"phases"`
 	// Engine says how this program moves the bytes.
 	Engine Engine `yaml:"engine"`
+	// Broker says how the broker is set up, beyond its variant.
+	Broker Broker `yaml:"broker"`
 	// Faults are done to the broker while measuring.
 	Faults []Fault `yaml:"faults"`
 	// Machine is the computer that the broker gets: 1cpu-2gb, 2cpu-4gb, 4cpu-8gb, or {cpus: 1.5, memory: 512MiB, files:
@@ -237,6 +239,16 @@ type Engine struct {
 	NoDelay bool `yaml:"nodelay"`
 	// Verify is whose filler is compared byte for byte: of all messages, or of a sample.
 	Verify string `yaml:"verify" oneof:"all sample"`
+}
+
+// Broker says how the broker is set up.
+type Broker struct {
+	// Persistence is whether the broker keeps sessions and messages on disk: on, off; absent is as its variant has it.
+	// An external broker is not changed: there the key says what it does, so that it is compared with its like.
+	Persistence string `yaml:"persistence" oneof:"on off"`
+	// Instances is how many brokers are started, each on a port of its own: streams are dealt out to them in turn, a
+	// publisher and its subscribers to the same. Faults are done to the first.
+	Instances int `yaml:"instances" min:"1" max:"64"`
 }
 
 // Fault is something done to the broker while measuring: one of pause, restart and kill. It may be written as a text, too:

@@ -2,6 +2,7 @@ package summary
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -11,7 +12,7 @@ import (
 	"github.com/mqlab/mqlab/internal/run"
 )
 
-// Whether results of two runs may be set beside each other: the load must be the same, and the guarantee, and the machine. All
+// Whether results of two runs may be set beside each other: the load must be the same, and the promise, and the machine. All
 // else that is known to differ is shown and left to the reader.
 
 // loadKeys are the parameters, by their JSON names, that make another load: results under different loads are not compared.
@@ -102,7 +103,7 @@ func keysOf(all ...facts) []string {
 // load is what a trial must share with those it is compared with.
 func (t *Trial) load() facts {
 	f := factsOf(t.Params).only(loadKeys)
-	f["guarantee"] = t.Guarantee
+	f["guarantee"], f["durability"] = t.Guarantee, cmp.Or(t.Durability, "not known")
 	return f
 }
 
@@ -110,7 +111,7 @@ func (t *Trial) load() facts {
 func (t *Trial) everything() facts {
 	f := factsOf(t.Params)
 	delete(f, "set")
-	f["guarantee"] = t.Guarantee
+	f["guarantee"], f["durability"] = t.Guarantee, cmp.Or(t.Durability, "not known")
 	return f
 }
 

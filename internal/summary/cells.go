@@ -6,15 +6,15 @@ import (
 
 // Cell is one subject under one load: all its repetitions.
 type Cell struct {
-	Cell      int               `json:"cell"`
-	Point     int               `json:"point"`
-	Set       []plan.Assignment `json:"set,omitempty"` // the matrix values of the point
-	Subject   Subject           `json:"subject"`
-	Guarantee string            `json:"guarantee"`
-	Trials    []int             `json:"trials"`
-	Valid     int               `json:"valid"` // those not invalid; only they count below
-	Counts    Counts            `json:"counts"`
-	LostRatio *float64          `json:"lost_ratio,omitempty"` // of those expected, over all repetitions
+	Cell    int               `json:"cell"`
+	Point   int               `json:"point"`
+	Set     []plan.Assignment `json:"set,omitempty"` // the matrix values of the point
+	Subject Subject           `json:"subject"`
+	Promise
+	Trials    []int    `json:"trials"`
+	Valid     int      `json:"valid"` // those not invalid; only they count below
+	Counts    Counts   `json:"counts"`
+	LostRatio *float64 `json:"lost_ratio,omitempty"` // of those expected, over all repetitions
 	// KilledForMemory says at how many connections the broker was ended for want of memory, where it was; of the first such trial.
 	KilledForMemory string `json:"killed_for_memory,omitempty"`
 }
@@ -76,7 +76,7 @@ func cellsOf(trials []Trial) []Cell {
 		if !ok {
 			n = len(cells)
 			at[t.Cell] = n
-			cells = append(cells, Cell{Cell: t.Cell, Point: t.Point, Set: t.Params.Set, Subject: t.Subject, Guarantee: t.Guarantee})
+			cells = append(cells, Cell{Cell: t.Cell, Point: t.Point, Set: t.Params.Set, Subject: t.Subject, Promise: t.Promise})
 		}
 		c := &cells[n]
 		c.Trials = append(c.Trials, t.ID)
@@ -87,7 +87,7 @@ func cellsOf(trials []Trial) []Cell {
 			continue
 		}
 		if c.Valid == 0 {
-			c.Subject, c.Guarantee, c.Counts = t.Subject, t.Guarantee, t.Counts
+			c.Subject, c.Promise, c.Counts = t.Subject, t.Promise, t.Counts
 		} else {
 			c.Counts.plus(&t.Counts)
 		}

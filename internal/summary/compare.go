@@ -12,19 +12,19 @@ import (
 	"github.com/mqlab/mqlab/internal/stat"
 )
 
-// Comparison sets the subjects of one point that give the same guarantee beside each other, by one metric. Subjects with
-// different guarantees are in different comparisons: they are never ranked together.
+// Comparison sets the subjects of one point that make the same promise beside each other, by one metric. Subjects with
+// different promises are in different comparisons: they are never ranked together.
 type Comparison struct {
-	Point         int               `json:"point"`
-	Set           []plan.Assignment `json:"set,omitempty"` // the matrix values of the point
-	Guarantee     string            `json:"guarantee"`
-	Metric        string            `json:"metric"`
-	Unit          Unit              `json:"unit"`
-	Better        string            `json:"better"` // lower, higher
-	Subjects      []Standing        `json:"subjects"`
-	Groups        [][]string        `json:"groups"` // ranked subjects, best first; those of a group were not told apart
-	Verdicts      []Verdict         `json:"verdicts,omitempty"`
-	NotComparable []Unlike          `json:"not_comparable,omitempty"`
+	Point int               `json:"point"`
+	Set   []plan.Assignment `json:"set,omitempty"` // the matrix values of the point
+	Promise
+	Metric        string     `json:"metric"`
+	Unit          Unit       `json:"unit"`
+	Better        string     `json:"better"` // lower, higher
+	Subjects      []Standing `json:"subjects"`
+	Groups        [][]string `json:"groups"` // ranked subjects, best first; those of a group were not told apart
+	Verdicts      []Verdict  `json:"verdicts,omitempty"`
+	NotComparable []Unlike   `json:"not_comparable,omitempty"`
 }
 
 // Standing is one subject's place in a comparison.
@@ -45,10 +45,10 @@ type Excluded struct {
 	Why   string `json:"why"`
 }
 
-// Unlike is a subject of the same point that gives another guarantee.
+// Unlike is a subject of the same point that makes another promise.
 type Unlike struct {
-	Subject   string `json:"subject"`
-	Guarantee string `json:"guarantee"`
+	Subject string `json:"subject"`
+	Promise
 }
 
 // Verdict says what the repetitions show about two subjects.
@@ -87,7 +87,7 @@ func comparisonsOf(fields []*field, seed uint64) []Comparison {
 	}
 	atOnce(len(all), func(i int) {
 		c := &all[i]
-		c.rank(samples[i], metrics[i], mix(seed, c.Point, c.Guarantee, c.Metric))
+		c.rank(samples[i], metrics[i], mix(seed, c.Point, c.Promise.String(), c.Metric))
 	})
 	return all
 }
@@ -106,14 +106,14 @@ func atOnce(n int, f func(i int)) {
 	wg.Wait()
 }
 
-// field is the subjects that may be compared: the cells of one point with one guarantee.
+// field is the subjects that may be compared: the cells of one point with one promise.
 type field struct {
-	point     int
-	set       []plan.Assignment
-	guarantee string
-	subjects  []string
-	trials    map[string][]*Trial
-	unlike    []Unlike
+	point    int
+	set      []plan.Assignment
+	promise  Promise
+	subjects []string
+	trials   map[string][]*Trial
+	unlike   []Unlike
 }
 
 // fieldsOf sorts trials into fields, in the order of points and cells.
@@ -130,10 +130,10 @@ func fieldsOf(trials []Trial) []*field {
 	})
 	var fields []*field
 	for _, t := range sorted {
-		i := slices.IndexFunc(fields, func(f *field) bool { return f.point == t.Point && f.guarantee == t.Guarantee })
+		i := slices.IndexFunc(fields, func(f *field) bool { return f.point == t.Point && f.promise == t.Promise })
 		if i < 0 {
 			i = len(fields)
-			fields = append(fields, &field{point: t.Point, set: t.Params.Set, guarantee: t.Guarantee, trials: map[string][]*Trial{}})
+			fields = append(fields, &field{point: t.Point, set: t.Params.Set, promise: t.Promise, trials: map[string][]*Trial{}})
 		}
 		f, name := fields[i], t.Subject.Name
 		if f.trials[name] == nil {
@@ -147,7 +147,7 @@ func fieldsOf(trials []Trial) []*field {
 				continue
 			}
 			for _, name := range other.subjects {
-				f.unlike = append(f.unlike, Unlike{name, other.guarantee})
+				f.unlike = append(f.unlike, Unlike{name, other.promise})
 			}
 		}
 	}
@@ -157,7 +157,7 @@ func fieldsOf(trials []Trial) []*field {
 // standings makes the comparison by one metric, as yet unranked, and the values to rank by.
 func (f *field) standings(m *Metric) (c Comparison, samples [][]float64) {
 	c = Comparison{
-		Point: f.point, Set: f.set, Guarantee: f.guarantee, Metric: m.Name, Unit: m.Unit, Better: "lower",
+		Point: f.point, Set: f.set, Promise: f.promise, Metric: m.Name, Unit: m.Unit, Better: "lower",
 		Groups: [][]string{}, NotComparable: f.unlike,
 	}
 	if m.Higher {
@@ -260,8 +260,8 @@ func (c *Comparison) rank(samples [][]float64, m *Metric, seed uint64) {
 }
 
 // mix makes a seed of its own for each comparison (FNV-1a).
-func mix(seed uint64, point int, guarantee, metric string) uint64 {
+func mix(seed uint64, point int, promise, metric string) uint64 {
 	h := fnv.New64a()
-	_, _ = h.Write([]byte(strconv.FormatUint(seed, 16) + "/" + strconv.Itoa(point) + "/" + guarantee + "/" + metric))
+	_, _ = h.Write([]byte(strconv.FormatUint(seed, 16) + "/" + strconv.Itoa(point) + "/" + promise + "/" + metric))
 	return h.Sum64()
 }

@@ -1,6 +1,7 @@
 package summary_test
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -209,5 +210,38 @@ func TestSummaryIsRepeatable(t *testing.T) {
 				t.Errorf("%q, then %q", v.Text, b.Comparisons[i].Verdicts[j].Text)
 			}
 		}
+	}
+}
+
+// TestOtherDurabilities: with the same guarantee, a broker that has messages on disk is not ranked with one that has them in
+// memory, and each comparison names the other's promise.
+func TestOtherDurabilities(t *testing.T) {
+	durable := []string{"artemis", "rabbitmq"}
+	s := summary.Of(runtest.Write(t, "x", runtest.Repeated([]string{"artemis", "mosquitto", "rabbitmq"}, 5, 1, runtest.Params(), func(r *runtest.Trial) {
+		name := r.Plan.Subject.Name
+		r.Edit = func(rec *run.TrialRecord) {
+			rec.Client.Guarantee, rec.Client.Durability = "at least once", "in memory"
+			if slices.Contains(durable, name) {
+				rec.Client.Durability = "durable"
+			}
+		}
+	})))
+	ranked := map[string][]string{}
+	for _, c := range s.Comparisons {
+		if c.Metric != summary.ResponseP50 {
+			continue
+		}
+		for _, x := range c.Subjects {
+			ranked[c.Promise.String()] = append(ranked[c.Promise.String()], x.Subject)
+		}
+		for _, u := range c.NotComparable {
+			if u.Promise == c.Promise || u.Guarantee != "at least once" {
+				t.Errorf("%s: %+v is not comparable", c.Promise, u)
+			}
+		}
+	}
+	want := map[string][]string{"at least once, durable": durable, "at least once, in memory": {"mosquitto"}}
+	if !maps.EqualFunc(ranked, want, slices.Equal) {
+		t.Errorf("ranked %v, want %v", ranked, want)
 	}
 }

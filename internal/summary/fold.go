@@ -109,7 +109,7 @@ func trialOf(rec *run.Trial) Trial {
 	t := Trial{
 		ID: rec.Trial.ID, Cell: rec.Trial.Cell, Point: rec.Trial.Point, Repetition: rec.Trial.Repetition,
 		Started: rec.Started, State: rec.State, Failure: rec.Failure, Subject: subjectOf(rec), Params: rec.Trial.Params,
-		Guarantee: guaranteeOf(rec), Counts: f.countsOf(), Rates: f.ratesOf(), Client: rec.Client, Wire: rec.Wire, Events: rec.Events,
+		Promise: promiseOf(rec), Counts: f.countsOf(), Rates: f.ratesOf(), Client: rec.Client, Wire: rec.Wire, Events: rec.Events,
 	}
 	if rec.Checks.Measured > 0 {
 		t.Measured = new(rec.Checks.Measured)
@@ -127,14 +127,6 @@ func trialOf(rec *run.Trial) Trial {
 	t.fillConnecting(rec)
 	t.judge(f)
 	return t
-}
-
-// guaranteeOf is what the client recorded, or follows from protocol and quality of service.
-func guaranteeOf(rec *run.Trial) string {
-	if rec.Client.Guarantee != "" {
-		return rec.Client.Guarantee
-	}
-	return rec.Trial.Guarantee()
 }
 
 func subjectOf(rec *run.Trial) Subject {

@@ -41,16 +41,16 @@ type Run struct {
 
 // Trial is one subject under one load, once.
 type Trial struct {
-	ID          int          `json:"id"`
-	Cell        int          `json:"cell"`
-	Point       int          `json:"point"`
-	Repetition  int          `json:"repetition"`
-	Started     time.Time    `json:"started,omitzero"`
-	State       run.State    `json:"state"`
-	Failure     string       `json:"failure,omitempty"`
-	Subject     Subject      `json:"subject"`
-	Params      plan.Params  `json:"params"`
-	Guarantee   string       `json:"guarantee"` // see guaranteeOf
+	ID         int         `json:"id"`
+	Cell       int         `json:"cell"`
+	Point      int         `json:"point"`
+	Repetition int         `json:"repetition"`
+	Started    time.Time   `json:"started,omitzero"`
+	State      run.State   `json:"state"`
+	Failure    string      `json:"failure,omitempty"`
+	Subject    Subject     `json:"subject"`
+	Params     plan.Params `json:"params"`
+	Promise
 	Validity    Validity     `json:"validity"`
 	Reasons     []Reason     `json:"reasons"`
 	Measured    *int64       `json:"measured_ns,omitempty"`

@@ -69,7 +69,7 @@ func newRecord(t plan.Trial) *run.TrialRecord {
 		Broker: run.Broker{Name: t.Subject.Broker, Runtime: t.Subject.Runtime, Variant: t.Subject.Variant},
 		Client: run.Client{
 			Protocol: t.Subject.Protocol, Name: "mqlab", NoDelay: t.Params.NoDelay, Window: t.Params.Window,
-			CongestionControl: congestionControl(), Guarantee: t.Guarantee(),
+			CongestionControl: congestionControl(), Guarantee: t.Guarantee(), Durability: t.Durability(),
 		},
 	}
 }
