@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/mqlab/mqlab/internal/plan"
 )
 
 // artemis runs Apache ActiveMQ Artemis (https://activemq.apache.org/components/artemis/documentation) from the folder of
@@ -32,11 +34,6 @@ func (artemis) find(_ context.Context, binary string) Finding { return artemisFi
 var artemisHeap = []string{"-Xms512m", "-Xmx2g"}
 
 func (artemis) prepare(s *site) (*program, error) {
-	port, err := s.port()
-	if err != nil {
-		return nil, err
-	}
-	address := net.JoinHostPort(loopback, port)
 	heap := artemisHeap
 	disk := "90"
 	if s.variant == Tuned {
@@ -50,8 +47,11 @@ func (artemis) prepare(s *site) (*program, error) {
 	if err != nil {
 		return nil, err
 	}
-	p.address, p.patience = address, 60*time.Second
-	acceptor := "tcp://" + address + "?protocols=MQTT;tcpSendBufferSize=1048576;tcpReceiveBufferSize=1048576;useEpoll=true"
+	p.patience = 60 * time.Second
+	acceptors, err := artemisAcceptors(s, p)
+	if err != nil {
+		return nil, err
+	}
 	core := []Setting{
 		{"security-enabled", "false", asWritten},
 		{"persistence-enabled", "true", asWritten},
@@ -61,7 +61,7 @@ func (artemis) prepare(s *site) (*program, error) {
 	}
 	queues := []Setting{{"auto-delete-queues", "false", asWritten}, {"auto-delete-addresses", "false", asWritten}}
 	for base, content := range map[string]string{
-		"broker.xml":        fmt.Sprintf(artemisBroker, elements(core), acceptor, elements(queues)),
+		"broker.xml":        fmt.Sprintf(artemisBroker, elements(core), acceptors, elements(queues)),
 		"bootstrap.xml":     fmt.Sprintf(artemisBootstrap, filepath.Join(s.dir, "broker.xml")),
 		"management.xml":    artemisManagement,
 		"log4j2.properties": artemisLog,
@@ -70,8 +70,33 @@ func (artemis) prepare(s *site) (*program, error) {
 			return nil, err
 		}
 	}
-	p.config = append(append(append(p.config, Setting{"acceptor", acceptor, asWritten}), core...), queues...)
+	p.config = append(append(p.config, core...), queues...)
 	return p, nil
+}
+
+// artemisAcceptors gives the program a listener for each protocol that is spoken, and returns them as elements of XML.
+func artemisAcceptors(s *site, p *program) (xml string, err error) {
+	for _, a := range []struct {
+		name, options string
+		spoken        []string
+	}{
+		{"mqtt", "protocols=MQTT", []string{"", plan.MQTT5, plan.MQTT311}},
+		{"amqp", "protocols=AMQP;amqpCredits=1000;amqpLowCredits=300", []string{plan.AMQP10}},
+	} {
+		if !s.speaks(a.spoken...) {
+			continue
+		}
+		port, err := s.port()
+		if err != nil {
+			return "", err
+		}
+		at := endpoint{a.name, net.JoinHostPort(loopback, port)}
+		p.listen(at)
+		url := "tcp://" + at.Address + "?" + a.options + ";tcpSendBufferSize=1048576;tcpReceiveBufferSize=1048576;useEpoll=true"
+		p.config = append(p.config, Setting{"acceptor " + a.name, url, asWritten})
+		xml += fmt.Sprintf("<acceptor name=%q>%s</acceptor>\n", a.name, url)
+	}
+	return xml, nil
 }
 
 const artemisBroker = `<configuration xmlns="urn:activemq"><core xmlns="urn:activemq:core">
@@ -79,7 +104,8 @@ const artemisBroker = `<configuration xmlns="urn:activemq"><core xmlns="urn:acti
 <bindings-directory>data/bindings</bindings-directory>
 <journal-directory>data/journal</journal-directory>
 <large-messages-directory>data/large-messages</large-messages-directory>
-<acceptors><acceptor name="mqtt">%s</acceptor></acceptors>
+<acceptors>
+%s</acceptors>
 <address-settings><address-setting match="#">
 %s</address-setting></address-settings>
 </core></configuration>

@@ -12,6 +12,7 @@ import (
 	"github.com/mqlab/mqlab/internal/netns"
 	"github.com/mqlab/mqlab/internal/proto"
 	"github.com/mqlab/mqlab/internal/proto/amqp091"
+	"github.com/mqlab/mqlab/internal/proto/amqp10"
 	"github.com/mqlab/mqlab/internal/proto/mqtt"
 	"github.com/mqlab/mqlab/internal/proto/nats"
 	"github.com/mqlab/mqlab/internal/proto/resp"
@@ -20,10 +21,37 @@ import (
 
 const greetLimit = time.Second // for one attempt
 
-// greet connects and returns nil when the broker accepted the connection in its own protocol: MQTT CONNACK, NATS PONG,
-// Redis PONG, AMQP channel.open-ok.
-// A mere TCP connection proves nothing: some brokers listen long before they serve.
+// greet connects to an address and returns nil when the broker there speaks the protocol of the scheme. Both versions of
+// AMQP, which have nothing in common, share one.
 func greet(ctx context.Context, place netns.Place, scheme, address string) error {
+	switch scheme {
+	case "ws", "mqtt": // the oldest version is understood by every broker
+		return greetWith(ctx, place, scheme, address, mqtt.NewClient(&mqtt.Config{Version: mqtt.V311, CleanStart: true}, readyName))
+	case "nats":
+		return greetWith(ctx, place, scheme, address, nats.NewClient(&nats.Config{Name: readyName}))
+	case "redis":
+		return greetWith(ctx, place, scheme, address, resp.NewPubSub(&resp.Config{}, readyName))
+	case "amqp":
+		err := greetWith(ctx, place, scheme, address, amqp091.NewClient(&amqp091.Config{User: "guest", Password: "guest"}, readyName))
+		var dial *net.OpError
+		if err == nil || errors.As(err, &dial) && dial.Op == "dial" {
+			return err
+		}
+		if greetWith(ctx, place, scheme, address, amqp10.NewClient(&amqp10.Config{Mechanism: "ANONYMOUS"}, readyName)) == nil {
+			return nil
+		}
+		return err
+	}
+	return fmt.Errorf("no way to greet %s", scheme)
+}
+
+// readyName is the client that greets.
+const readyName = "mqlab-ready"
+
+// greetWith connects and returns nil when the broker accepted the connection in its own protocol: MQTT CONNACK, NATS PONG,
+// Redis PONG, AMQP channel.open-ok or begin.
+// A mere TCP connection proves nothing: some brokers listen long before they serve.
+func greetWith(ctx context.Context, place netns.Place, scheme, address string, session proto.Session) error {
 	ctx, cancel := context.WithTimeout(ctx, greetLimit)
 	defer cancel()
 	conn, err := place.Dial(ctx, "tcp", address)
@@ -34,23 +62,10 @@ func greet(ctx context.Context, place netns.Place, scheme, address string) error
 	if deadline, ok := ctx.Deadline(); ok {
 		_ = conn.SetDeadline(deadline)
 	}
-	var session proto.Session
-	switch scheme {
-	case "ws":
+	if scheme == "ws" {
 		if conn, err = websocket.Client(ctx, conn, address, ""); err != nil {
 			return err
 		}
-		fallthrough
-	case "mqtt": // the oldest version is understood by every broker
-		session = mqtt.NewClient(&mqtt.Config{Version: mqtt.V311, CleanStart: true}, "mqlab-ready")
-	case "nats":
-		session = nats.NewClient(&nats.Config{Name: "mqlab-ready"})
-	case "amqp":
-		session = amqp091.NewClient(&amqp091.Config{User: "guest", Password: "guest"}, "mqlab-ready")
-	case "redis":
-		session = resp.NewPubSub(&resp.Config{}, "mqlab-ready")
-	default:
-		return fmt.Errorf("no way to greet %s", scheme)
 	}
 	if err := untilReady(conn, session); err != nil {
 		return err

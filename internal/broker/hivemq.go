@@ -44,7 +44,8 @@ func (hiveMQ) prepare(s *site) (*program, error) {
 	if err != nil {
 		return nil, err
 	}
-	p.address, p.patience = net.JoinHostPort(loopback, port), 60*time.Second
+	p.listen(endpoint{"mqtt", net.JoinHostPort(loopback, port)})
+	p.patience = 60 * time.Second
 	config := hiveMQSettings(s, loopback, port)
 	if err := os.Mkdir(filepath.Join(s.dir, "conf"), 0o700); err != nil {
 		return nil, err

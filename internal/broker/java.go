@@ -114,7 +114,7 @@ func (s *site) run(heap, options []string, class ...string) (*program, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &program{path: path, exits: []int{javaExit}, scheme: "mqtt", complaint: javaComplaint}
+	p := &program{path: path, exits: []int{javaExit}, complaint: javaComplaint}
 	limited, config := s.heapFlags()
 	if len(limited) > 0 {
 		heap = limited

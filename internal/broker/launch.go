@@ -39,7 +39,10 @@ type site struct {
 	subscribe  string // that subscribers will speak
 	variant    string
 	maxMessage int
+	bridge     *Bridge
 	profile    plan.Profile
+
+	persistence string // see Options
 }
 
 // port finds a TCP port that is free on the loopback interface now. Somebody may take it before the broker does.
@@ -123,6 +126,15 @@ type endpoint struct {
 
 func (l endpoint) url() string { return l.Scheme + "://" + l.Address }
 
+// listen adds a listener.
+func (p *program) listen(at endpoint) {
+	if p.address == "" {
+		p.scheme, p.address = at.Scheme, at.Address
+	} else {
+		p.also = append(p.also, at)
+	}
+}
+
 // report is what a broker says about itself. It is also the line by which an embedded broker says that it is ready.
 type report struct {
 	Address string           `json:"address,omitempty"`
@@ -156,7 +168,8 @@ func launchOnce(ctx context.Context, k kind, f Finding, s plan.Subject, o Option
 	}
 	w := &site{
 		ctx: ctx, place: o.Place, guard: o.Guard, dir: dir, path: f.Path, version: f.Version,
-		protocol: s.Protocol, subscribe: s.SubscribeProtocol(), variant: s.Variant, maxMessage: o.MaxMessageBytes, profile: o.Profile,
+		protocol: s.Protocol, subscribe: s.SubscribeProtocol(), variant: s.Variant, maxMessage: o.MaxMessageBytes, bridge: o.Bridge, profile: o.Profile,
+		persistence: o.Persistence,
 	}
 	p, err := k.prepare(w)
 	if err != nil {

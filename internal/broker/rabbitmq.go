@@ -93,24 +93,28 @@ func (rabbitMQ) prepare(s *site) (*program, error) {
 	if err := rabbitSpeaks(s); err != nil {
 		return nil, err
 	}
-	var ports [3]string
+	var ports [4]string // of epmd, for other nodes, AMQP, MQTT
 	for i := range ports {
 		var err error
 		if ports[i], err = s.port(); err != nil {
 			return nil, err
 		}
 	}
-	listener := net.JoinHostPort(loopback, ports[2])
 	p := &program{
 		path: "/bin/sh", args: []string{"-c", rabbitScript, "sh", s.path, s.variant},
-		scheme: "amqp", address: listener, patience: 90 * time.Second,
-		complaint: regexp.MustCompile(`^ERROR: `),
+		patience: 90 * time.Second, complaint: regexp.MustCompile(`^ERROR: `),
 	}
-	plugins := "[]."
-	p.config = []Setting{{"listeners.tcp.1", listener, asWritten}}
-	if isMQTT(s.protocol) {
-		p.scheme, plugins = "mqtt", "[rabbitmq_mqtt]."
-		p.config = []Setting{{"listeners.tcp", "none", asWritten}, {"mqtt.listeners.tcp.1", listener, asWritten}}
+	amqp, mqtt := endpoint{"amqp", net.JoinHostPort(loopback, ports[2])}, endpoint{"mqtt", net.JoinHostPort(loopback, ports[3])}
+	plugins := rabbitPlugins(s)
+	if s.speaks(rabbitMQTT...) {
+		p.listen(mqtt)
+		p.config = append(p.config, Setting{"mqtt.listeners.tcp.1", mqtt.Address, asWritten})
+	}
+	if s.speaks("", plan.AMQP091, plan.AMQP10) {
+		p.listen(amqp)
+		p.config = append(p.config, Setting{"listeners.tcp.1", amqp.Address, asWritten})
+	} else {
+		p.config = append(p.config, Setting{"listeners.tcp", "none", asWritten})
 	}
 	p.config = append(p.config, rabbitSettings(s)...)
 	if _, err := s.file("rabbitmq.conf", lines(p.config, " = ")); err != nil {
@@ -131,10 +135,25 @@ func (rabbitMQ) prepare(s *site) (*program, error) {
 	return p, nil
 }
 
+// rabbitMQTT are the protocols of its plug-in for MQTT.
+var rabbitMQTT = []string{plan.MQTT5, plan.MQTT311}
+
+// rabbitPlugins is the content of the file of plug-ins.
+func rabbitPlugins(s *site) string {
+	var names []string
+	if s.speaks(rabbitMQTT...) {
+		names = append(names, "rabbitmq_mqtt")
+	}
+	if s.speaks(plan.AMQP10) {
+		names = append(names, "rabbitmq_amqp1_0")
+	}
+	return "[" + strings.Join(names, ",") + "]."
+}
+
 // rabbitSpeaks refuses what the installed version cannot do. MQTT 5 came with 3.13.
 func rabbitSpeaks(s *site) error {
 	var major, minor int
-	if n, _ := fmt.Sscanf(s.version, "%d.%d", &major, &minor); n == 2 && s.protocol == plan.MQTT5 && major*1000+minor < 3013 {
+	if n, _ := fmt.Sscanf(s.version, "%d.%d", &major, &minor); n == 2 && s.speaks(plan.MQTT5) && major*1000+minor < 3013 {
 		return fmt.Errorf("version %s does not speak MQTT 5, which came with 3.13: use rabbitmq/%s", s.version, plan.MQTT311)
 	}
 	return nil
@@ -148,21 +167,26 @@ func rabbitSettings(s *site) (config []Setting) {
 	if s.variant != Tuned {
 		return config
 	}
-	listen := "tcp_listen_options."
-	if isMQTT(s.protocol) {
-		listen = "mqtt." + listen
-		config = append(config, Setting{"mqtt.prefetch", "65535", asWritten})
-	}
-	return append(config,
+	config = append(config,
 		Setting{"log.console.level", "warning", asWritten},
 		Setting{"collect_statistics_interval", "60000", asWritten},
-		// One option replaces the whole list of defaults, so the others are repeated.
-		Setting{listen + "backlog", "4096", asWritten},
-		Setting{listen + "nodelay", "true", asWritten},
-		Setting{listen + "linger.on", "true", asWritten},
-		Setting{listen + "linger.timeout", "0", asWritten},
-		Setting{listen + "exit_on_close", "false", asWritten},
 	)
+	listeners := []string{"tcp_listen_options."}
+	if s.speaks(rabbitMQTT...) {
+		listeners = append(listeners, "mqtt.tcp_listen_options.")
+		config = append(config, Setting{"mqtt.prefetch", "65535", asWritten})
+	}
+	for _, options := range listeners {
+		config = append(config,
+			// One option replaces the whole list of defaults, so the others are repeated.
+			Setting{options + "backlog", "4096", asWritten},
+			Setting{options + "nodelay", "true", asWritten},
+			Setting{options + "linger.on", "true", asWritten},
+			Setting{options + "linger.timeout", "0", asWritten},
+			Setting{options + "exit_on_close", "false", asWritten},
+		)
+	}
+	return config
 }
 
 // rabbitEnvironment keeps everything within the folder dir, and on the ports given.

@@ -11,7 +11,6 @@ import (
 	"github.com/mqlab/mqlab/internal/ledger"
 	"github.com/mqlab/mqlab/internal/plan"
 	"github.com/mqlab/mqlab/internal/proto"
-	"github.com/mqlab/mqlab/internal/proto/amqp091"
 	"github.com/mqlab/mqlab/internal/proto/mqtt"
 	"github.com/mqlab/mqlab/internal/proto/resp"
 )
@@ -57,6 +56,8 @@ func (s *sessions) speak(protocol string, cred Credentials, secure bool) (dialec
 		return s.nats(protocol, cred, secure)
 	case plan.AMQP091:
 		return s.amqp091(cred)
+	case plan.AMQP10:
+		return s.amqp10(cred)
 	case plan.Redis, plan.RedisStreams:
 		return s.redis(protocol, cred)
 	}
@@ -86,43 +87,6 @@ func (s *sessions) mqtt(protocol string, cred Credentials) (dialect, error) {
 		sub:       func(id string) proto.Client { return mqtt.NewClient(&hearing, id) },
 		separator: "/", qos: t.Params.QoS,
 	}, cfg.Validate()
-}
-
-// Exchange and login that every AMQP 0-9-1 broker has.
-const (
-	amqpExchange = "amq.topic"
-	amqpGuest    = "guest"
-)
-
-// amqp091 publishes to the topic exchange that every broker has; RabbitMQ's MQTT uses the same. What becomes of QoS and
-// clean_start is said at plan.Trial.Guarantee.
-func (s *sessions) amqp091(cred Credentials) (dialect, error) {
-	t := &s.share.Trial
-	c := &t.Params.Connect
-	cfg := &amqp091.Config{
-		User: cred.User, Password: cred.Password, Heartbeat: c.KeepAlive,
-		Exchange: amqp091.Exchange{Name: amqpExchange}, Window: t.Params.Window,
-		Mandatory: t.Params.QoS > 0, // a message that reaches nobody is confirmed otherwise
-		Prefetch:  c.ReceiveMaximum, HoldAcks: c.HoldAcks,
-	}
-	if cred == (Credentials{}) {
-		cfg.User, cfg.Password = amqpGuest, amqpGuest
-	}
-	queue := "exclusive"
-	if !c.CleanStart {
-		queue = "durable"
-		cfg.Persistent = t.Params.QoS > 0
-		cfg.Queue.Durable = true
-		if c.SessionExpiry > 0 {
-			cfg.Queue.Arguments = amqp091.Table{{Name: "x-expires", Value: c.SessionExpiry.Milliseconds()}}
-		}
-	}
-	s.settings = append(s.settings,
-		"exchange="+amqpExchange, "queue="+queue, "prefetch="+strconv.Itoa(cfg.Prefetch),
-		"persistent="+strconv.FormatBool(cfg.Persistent), "mandatory="+strconv.FormatBool(cfg.Mandatory),
-	)
-	client := func(id string) proto.Client { return amqp091.NewClient(cfg, id) }
-	return dialect{client, client, ".", t.Params.QoS}, cfg.Validate()
 }
 
 // streamEntries is about how many entries a stream keeps: without a bound a stream grows until memory is used up.
