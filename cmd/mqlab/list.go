@@ -3,6 +3,8 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"io"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -82,6 +84,9 @@ func (l *listing) print(cmd *cobra.Command) error {
 		subjects, versions = max(subjects, len(b.Subject)), max(versions, len(b.Version))
 	}
 	for i, b := range l.Brokers {
+		if b.Runtime == broker.Docker && !b.OK {
+			continue // said once below
+		}
 		found := "found"
 		if !b.OK {
 			found = "no"
@@ -92,7 +97,16 @@ func (l *listing) print(cmd *cobra.Command) error {
 		}
 		printWrapped(out, fmt.Sprintf("  %-*s  %-5s  %-*s  ", subjects, b.Subject, found, versions, b.Version), text, width)
 	}
+	l.printNoEngine(out, subjects, versions, width)
 	_, _ = fmt.Fprintln(out)
 	printWrapped(out, "URLs  ", strings.Join(plan.URLSchemes(), "://, ")+"://", width)
 	return nil
+}
+
+// printNoEngine says once, for all brokers, why they cannot run in containers here.
+func (l *listing) printNoEngine(out io.Writer, subjects, versions, width int) {
+	i := slices.IndexFunc(l.Brokers, func(b listedBroker) bool { return b.Runtime == broker.Docker && !b.OK })
+	if i >= 0 {
+		printWrapped(out, fmt.Sprintf("  %-*s  %-5s  %-*s  ", subjects, "*@docker", "no", versions, ""), l.Brokers[i].Why, width)
+	}
 }

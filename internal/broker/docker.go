@@ -136,7 +136,7 @@ func (c *box) explain(ctx context.Context, i *Instance, err error) error {
 			return i.endedEarly()
 		case <-time.After(engineLimit):
 		}
-	case portTaken.MatchString(err.Error()):
+	case portTaken.MatchString(err.Error()) || strings.Contains(err.Error(), "port is already allocated"):
 		return fmt.Errorf("%s: %w (%w)", i.name, err, errPortTaken)
 	}
 	return fmt.Errorf("%s: %w", i.name, err)

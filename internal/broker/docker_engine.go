@@ -8,6 +8,7 @@ import (
 	"net"
 	"os"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/containerd/errdefs"
@@ -51,16 +52,16 @@ func openEngine(ctx context.Context) (*engine, error) {
 	defer cancel()
 	if _, err := api.Ping(limited, client.PingOptions{NegotiateAPIVersion: true}); err != nil {
 		e.close()
-		return nil, fmt.Errorf("no Docker engine answers at %s: %w; install and start Docker, or set DOCKER_HOST=unix://PATH", socket, rootOf(err))
+		return nil, fmt.Errorf("no Docker engine answers at %s: %w (start Docker, or set DOCKER_HOST=unix://PATH)", socket, rootOf(err))
 	}
 	return e, nil
 }
 
 // rootOf is the system's own error within one that repeats the address in every layer.
 func rootOf(err error) error {
-	var op *net.OpError
-	if errors.As(err, &op) {
-		return op.Err
+	var number syscall.Errno
+	if errors.As(err, &number) {
+		return number
 	}
 	return err
 }
