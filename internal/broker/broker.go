@@ -64,9 +64,13 @@ type Options struct {
 	// MaxMessageBytes is the largest payload that the broker must take. Where that is more than its configuration
 	// allows, the limit is raised and the raise is reported in Config. 0 = do not care.
 	MaxMessageBytes int
+	Bridge          *Bridge // where the broker hands on everything; nil = nowhere
 	// Profile is the machine that the broker is held to. An external broker is not.
 	Profile plan.Profile
-	Binary  string // path of the broker's program; empty = look for it
+	// Persistence is whether sessions and messages are kept on disk: plan.PersistenceOn, plan.PersistenceOff; empty = as the
+	// variant has it.
+	Persistence string
+	Binary      string // path of the broker's program; empty = look for it
 }
 
 // kind is one broker in one runtime.

@@ -4,11 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"time"
 
-	"github.com/mqlab/mqlab/internal/clock"
 	"github.com/mqlab/mqlab/internal/netns"
 	"github.com/mqlab/mqlab/internal/proto"
 	"github.com/mqlab/mqlab/internal/proto/amqp091"
@@ -51,7 +49,7 @@ const readyName = "mqlab-ready"
 // greetWith connects and returns nil when the broker accepted the connection in its own protocol: MQTT CONNACK, NATS PONG,
 // Redis PONG, AMQP channel.open-ok or begin.
 // A mere TCP connection proves nothing: some brokers listen long before they serve.
-func greetWith(ctx context.Context, place netns.Place, scheme, address string, session proto.Session) error {
+func greetWith(ctx context.Context, place netns.Place, scheme, address string, session proto.Client) error {
 	ctx, cancel := context.WithTimeout(ctx, greetLimit)
 	defer cancel()
 	conn, err := place.Dial(ctx, "tcp", address)
@@ -67,43 +65,9 @@ func greetWith(ctx context.Context, place netns.Place, scheme, address string, s
 			return err
 		}
 	}
-	if err := untilReady(conn, session); err != nil {
+	c := conversation{conn: conn, session: session}
+	if err := c.open(); err != nil {
 		return err
 	}
-	_, err = conn.Write(session.Close(nil))
-	return err
-}
-
-// untilReady moves bytes until the session reports Ready.
-func untilReady(conn net.Conn, session proto.Session) error {
-	out := session.Open(clock.Now(), nil)
-	var in []byte
-	for {
-		if len(out) > 0 {
-			if _, err := conn.Write(out); err != nil {
-				return err
-			}
-			out = out[:0]
-		}
-		var ev proto.Event
-		n, o, err := session.Feed(clock.Now(), in, out, &ev)
-		if err != nil {
-			return err
-		}
-		out, in = o, in[n:]
-		switch {
-		case ev.Kind == proto.Ready:
-			return nil
-		case ev.Kind == proto.Closed:
-			return errors.Join(ev.Err, io.ErrUnexpectedEOF)
-		case n > 0 || len(out) > 0:
-			continue
-		}
-		var more [4096]byte
-		m, err := conn.Read(more[:])
-		if err != nil {
-			return err
-		}
-		in = append(in, more[:m]...)
-	}
+	return c.goodbye()
 }

@@ -60,6 +60,9 @@ func (mosquitto) prepare(s *site) (*program, error) {
 		config = append(config, Setting{"user", "root", asWritten})
 	}
 	config = append(config, mosquittoOptions(s)...)
+	if s.bridge != nil {
+		config = append(config, mosquittoBridge(s.bridge)...)
+	}
 	if s.variant == Tuned {
 		p.started = raiseOpenFiles
 	}
@@ -76,6 +79,14 @@ func mosquittoOptions(s *site) (config []Setting) {
 	// Since 2.1 packets above 2,000,000 bytes are refused by default.
 	if s.maxMessage > 1_900_000 {
 		config = append(config, Setting{"max_packet_size", strconv.Itoa(s.maxMessage + 1<<17), asWritten})
+	}
+	switch s.persistence {
+	case plan.PersistenceOn: // written when it ends in order, and every half an hour
+		config = append(config,
+			Setting{"persistence", "true", asWritten},
+			Setting{"persistence_location", s.dir + "/", asWritten})
+	case plan.PersistenceOff:
+		config = append(config, Setting{"persistence", "false", asWritten})
 	}
 	if s.variant == Tuned {
 		config = append(config,

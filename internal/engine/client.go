@@ -62,7 +62,10 @@ type SubscribeSpec struct {
 	Subscriptions []proto.Subscription
 	FirstStream   uint32
 	Trackers      []ledger.Tracker // shared subscriptions give the same slice to all members
-	left          int32            // subscriptions not yet confirmed
+	// FirstLeg hears at the near end of a bridge what others are to get behind it: nothing of it counts but how long it
+	// took until here.
+	FirstLeg bool
+	left     int32 // subscriptions not yet confirmed
 }
 
 // Add registers a connection and returns its id, counted from 0. The Wire has yet to dial it.

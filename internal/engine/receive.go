@@ -16,6 +16,9 @@ func (c *Core) deliver(cl *client, now, kernel int64) {
 		*s = stamp.Stamp{} // unknown
 	}
 	switch {
+	case cl.sub != nil && cl.sub.FirstLeg:
+		c.passed(cl, now, err)
+		return
 	case cl.sub == nil || errors.Is(err, stamp.ErrNone):
 		w.Counts.Foreign++
 		c.sample(cl, SampleForeign, now, kernel)
@@ -51,6 +54,20 @@ func (c *Core) deliver(cl *client, now, kernel int64) {
 	}
 	if measured {
 		c.book(w, outcome, distance, now, kernel)
+	}
+}
+
+// passed notes when a message came to the near end of a bridge; err says that it is none of ours, or damaged.
+func (c *Core) passed(cl *client, now int64, err error) {
+	s := &c.st
+	stream := s.Stream - cl.sub.FirstStream
+	if err != nil || c.closed || s.Run != c.Run || stream >= uint32(len(cl.sub.Trackers)) {
+		return
+	}
+	outcome, _ := cl.sub.Trackers[stream].Record(s.Seq)
+	first := outcome == ledger.New || outcome == ledger.Reordered
+	if first && s.Due >= c.measure && s.Due < c.end && now >= s.Sent {
+		c.subs.record(ledger.FirstLeg, now-s.Due)
 	}
 }
 

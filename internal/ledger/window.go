@@ -19,10 +19,11 @@ const (
 	ConnectTLS                    // the part of it that the TLS handshake took
 	ConnectProtocol               // the part of it that the protocol took, subscriptions included
 	Outage                        // of a connection: from when it was lost until it was ready again
+	FirstLeg                      // from due to received by a subscriber at the near end of a bridge
 	NumMetrics                    // how many there are
 )
 
-var metrics = [NumMetrics]string{"response", "service", "ack", "kernel", "client", "lateness", "blocked", "connect", "connect_tcp", "connect_tls", "connect_protocol", "outage"}
+var metrics = [NumMetrics]string{"response", "service", "ack", "kernel", "client", "lateness", "blocked", "connect", "connect_tcp", "connect_tls", "connect_protocol", "outage", "first_leg"}
 
 // String returns the name of the metric as it stands in files and reports.
 func (m Metric) String() string {

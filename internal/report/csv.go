@@ -105,6 +105,7 @@ func csvRow(s *summary.Summary, t *summary.Trial) *csvFields {
 	r.quantiles("kernel", l.Kernel)
 	r.quantiles("client", l.Client)
 	r.quantiles("blocked", l.Blocked)
+	r.quantiles("first_leg", l.FirstLeg)
 	r.generator(&t.Generator)
 	r.broker(&t.Broker)
 	r.connections(t)

@@ -26,6 +26,7 @@ func (d *document) detail(t *summary.Trial) {
 		{"kernel", t.Latency.Kernel},
 		{"client", t.Latency.Client},
 		{"blocked", t.Latency.Blocked},
+		{"first leg", t.Latency.FirstLeg},
 		{"lateness", t.Generator.Lateness},
 		{"connect", connect.Connect},
 		{"… TCP", connect.TCP},

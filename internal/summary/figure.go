@@ -22,6 +22,7 @@ var timed = []struct {
 	{"kernel", "kernel", func(t *Trial) *Quantiles { return t.Latency.Kernel }},
 	{"client", "client", func(t *Trial) *Quantiles { return t.Latency.Client }},
 	{"blocked", "blocked", func(t *Trial) *Quantiles { return t.Latency.Blocked }},
+	{"first_leg", "first leg", func(t *Trial) *Quantiles { return t.Latency.FirstLeg }},
 	{"lateness", "lateness", func(t *Trial) *Quantiles { return t.Generator.Lateness }},
 	{"connect", "connect", connecting(func(c *Connections) *Quantiles { return c.Connect })},
 	{"connect_tcp", "connect TCP", connecting(func(c *Connections) *Quantiles { return c.TCP })},

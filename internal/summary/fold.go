@@ -135,9 +135,10 @@ func subjectOf(rec *run.Trial) Subject {
 	if end.Client == "" {
 		end.Client = "mqlab"
 	}
+	hears := Endpoint{Protocol: s.SubscribeProtocol(), Client: end.Client}
 	return Subject{
 		Name: s.Name, Broker: s.Broker, Version: rec.Broker.Version, Runtime: s.Runtime, Variant: s.Variant, URL: s.URL,
-		Publish: end, Subscribe: end,
+		Publish: end, Subscribe: hears,
 	}
 }
 

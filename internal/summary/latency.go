@@ -10,12 +10,13 @@ import (
 
 // Latency are the parts of a message's way; see ledger.Metric.
 type Latency struct {
-	Response *Quantiles `json:"response,omitempty"` // over the deliveries expected
-	Service  *Quantiles `json:"service,omitempty"`  // over the deliveries expected of messages that were sent
-	Ack      *Quantiles `json:"ack,omitempty"`      // over the messages sent with a guarantee
-	Kernel   *Quantiles `json:"kernel,omitempty"`   // over those with an exact kernel timestamp: see coverage
-	Client   *Quantiles `json:"client,omitempty"`   // likewise
-	Blocked  *Quantiles `json:"blocked,omitempty"`  // over those that had to wait
+	Response *Quantiles `json:"response,omitempty"`  // over the deliveries expected
+	Service  *Quantiles `json:"service,omitempty"`   // over the deliveries expected of messages that were sent
+	Ack      *Quantiles `json:"ack,omitempty"`       // over the messages sent with a guarantee
+	Kernel   *Quantiles `json:"kernel,omitempty"`    // over those with an exact kernel timestamp: see coverage
+	Client   *Quantiles `json:"client,omitempty"`    // likewise
+	Blocked  *Quantiles `json:"blocked,omitempty"`   // over those that had to wait
+	FirstLeg *Quantiles `json:"first_leg,omitempty"` // of a bridge: over the deliveries expected
 }
 
 // Quantiles describe a distribution of times in nanoseconds.
@@ -114,7 +115,7 @@ func covering(h *hist.Hist, delivered uint64) *Quantiles {
 // due is how many values a distribution of a trial should have: of what was recorded, where not every message has one.
 func due(m ledger.Metric, h *hist.Hist, c *ledger.Counts) uint64 {
 	switch {
-	case m == ledger.Response:
+	case m == ledger.Response, m == ledger.FirstLeg && h != nil:
 		return c.Expected
 	case m == ledger.Service:
 		return c.Expected - min(c.Expected, c.UndeliveredUnsent)
@@ -144,6 +145,9 @@ func latencyOf(hists *[ledger.NumMetrics]*hist.Hist, c *ledger.Counts, guarantee
 		Kernel:   covering(hists[ledger.Kernel], c.Delivered),
 		Client:   covering(hists[ledger.Client], c.Delivered),
 		Blocked:  recorded(hists[ledger.Blocked]),
+	}
+	if h := hists[ledger.FirstLeg]; h != nil {
+		l.FirstLeg = quantilesOf(h, due(ledger.FirstLeg, h, c))
 	}
 	if guaranteed {
 		l.Ack = quantilesOf(hists[ledger.Ack], due(ledger.Ack, nil, c))

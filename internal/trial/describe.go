@@ -21,6 +21,9 @@ func (j *job) describeBroker() {
 		b.Config = append(b.Config, run.Setting{Key: s.Key, Value: s.Value, Source: s.Source})
 	}
 	b.Limits = j.broker.Limits
+	if j.second != nil {
+		j.describeSecond()
+	}
 	if s := &j.trial.Subject; s.Encrypted() {
 		j.record.Client.TLS = &run.TLS{Verified: !s.TLS.SkipVerify}
 	}

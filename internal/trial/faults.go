@@ -58,7 +58,7 @@ func (j *job) stepsOf(trial context.Context, f plan.Fault) []step {
 		if err := j.broker.Up(ctx); err != nil {
 			return "", err
 		}
-		j.watchBroker(trial)
+		j.watchBroker(trial, j.broker)
 		return fmt.Sprintf("it answers after %v", time.Duration(clock.Now()-began).Round(time.Millisecond)), nil
 	}
 	return []step{{at: at, kind: kind, do: down}, {at: end, kind: "start", do: up}}

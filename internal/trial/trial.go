@@ -52,6 +52,7 @@ type job struct {
 	record  *run.TrialRecord
 	windows *windowQueue
 	broker  *broker.Instance
+	second  *broker.Instance        // behind a bridge; nil = there is none
 	giveUp  context.CancelCauseFunc // ends the trial
 	conns   *engine.Connections     // at the end of the load; nil = there was none yet
 
@@ -98,18 +99,14 @@ const stopTime = 15 * time.Second
 func (j *job) do(ctx context.Context) (err error) {
 	j.totals = map[string]*ledger.Counts{}
 	j.windows = newWindowQueue(j.take)
-	j.broker, err = broker.Start(ctx, j.trial.Subject, broker.Options{
-		Place: j.Place, Guard: j.Guard, MaxMessageBytes: j.trial.Params.PayloadBytes,
-		Profile: j.trial.Params.Profile,
-	})
-	if err != nil {
+	if err := j.start(ctx); err != nil {
 		return interrupted(ctx, err)
 	}
 	defer func() {
 		j.readMemory()
 		stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTime)
 		defer cancel()
-		if e := j.broker.Stop(stop); e != nil && err == nil && j.record.Checks.BrokerExited == "" {
+		if e := j.stopBrokers(stop); e != nil && err == nil && j.record.Checks.BrokerExited == "" {
 			j.record.Broker.Stderr = e.Error()
 		}
 	}()
@@ -119,7 +116,9 @@ func (j *job) do(ctx context.Context) (err error) {
 	}
 	ctx, j.giveUp = context.WithCancelCause(ctx)
 	defer j.giveUp(nil)
-	j.watchBroker(ctx)
+	for _, b := range j.brokers() {
+		j.watchBroker(ctx, b)
+	}
 	err = j.drive(ctx)
 	if err != nil {
 		_ = sleep(ctx, exitNotice) // was it the end of the broker that the load felt first?
@@ -139,8 +138,8 @@ func interrupted(ctx context.Context, err error) error {
 }
 
 // watchBroker ends the trial when the broker ends by itself.
-func (j *job) watchBroker(ctx context.Context) {
-	exited := j.broker.Exited()
+func (j *job) watchBroker(ctx context.Context, b *broker.Instance) {
+	exited := b.Exited()
 	go func() {
 		select {
 		case err, ok := <-exited:
@@ -173,7 +172,7 @@ func (j *job) drive(ctx context.Context) error {
 		sink.Samples = func() worker.Sampler { return sampler{queue.Producer()} }
 	}
 	share := worker.Whole(runNumber(j.RunID, j.trial.ID), j.trial, j.broker.URL)
-	share.SubscribeURL = j.broker.SubscribeURL
+	share.SubscribeURL = j.last().SubscribeURL
 	w, err := worker.NewLocal(share, worker.Credentials(login), j.Place, sink)
 	if err != nil {
 		return err

@@ -31,7 +31,7 @@ func (j *job) startMonitor(ctx context.Context) *watching {
 // sample stand at its two ends.
 func (w *watching) begin(measure int64) {
 	m := monitor.New(
-		monitor.Target{Role: monitor.Broker, Roots: w.job.broker.Roots},
+		monitor.Target{Role: monitor.Broker, Roots: w.job.roots},
 		monitor.Target{Role: monitor.Generator, PIDs: []int{os.Getpid()}, Alone: true},
 	)
 	w.done.Go(func() {
@@ -53,7 +53,7 @@ func (w *watching) begin(measure int64) {
 func (j *job) brokerMemory() (bytes *uint64) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	monitor.New(monitor.Target{Role: monitor.Broker, Roots: j.broker.Roots}).Run(ctx, monitorEach, func(s monitor.Sample) {
+	monitor.New(monitor.Target{Role: monitor.Broker, Roots: j.roots}).Run(ctx, monitorEach, func(s monitor.Sample) {
 		if s.Role == monitor.Broker && s.PSSBytes > 0 {
 			bytes = new(s.PSSBytes)
 		}

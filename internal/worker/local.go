@@ -135,6 +135,16 @@ func (w *Local) makeShards(p *plan.Params) error {
 
 // fill spreads the connections over the shards: publisher and subscriber n of a pair share one. Subscribers come first.
 func (w *Local) fill(s *sessions) {
+	w.addSubscribers(s.subscriber, w.hear, readPace)
+	if w.share.Trial.Subject.Bridge != nil {
+		w.addSubscribers(s.firstLeg, w.dial, func(*plan.Params) *engine.ReadPace { return nil })
+	}
+	for n := w.share.Publishers.From; n < w.share.Publishers.To; n++ {
+		w.add(n%len(w.shards), s.publisher(n), nil)
+	}
+}
+
+func (w *Local) addSubscribers(describe func(int, []ledger.Tracker) engine.ClientSpec, by *dialer, pace func(*plan.Params) *engine.ReadPace) {
 	p := &w.share.Trial.Params
 	var common []ledger.Tracker
 	for n := w.share.Subscribers.From; n < w.share.Subscribers.To; n++ {
@@ -150,14 +160,11 @@ func (w *Local) fill(s *sessions) {
 		if p.Pattern == plan.PatternShared {
 			common = trackers
 		}
-		spec := s.subscriber(n, trackers)
-		if w.hear != w.dial {
-			spec.Dialer = w.hear
+		spec := describe(n, trackers)
+		if by != w.dial {
+			spec.Dialer = by
 		}
-		w.add(at, spec, readPace(p))
-	}
-	for n := w.share.Publishers.From; n < w.share.Publishers.To; n++ {
-		w.add(n%len(w.shards), s.publisher(n), nil)
+		w.add(at, spec, pace(p))
 	}
 }
 

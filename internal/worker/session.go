@@ -126,23 +126,34 @@ func (s *sessions) publisher(n int) engine.ClientSpec {
 
 // subscriber describes subscribing connection n. trackers is shared between the members of a shared subscription.
 func (s *sessions) subscriber(n int, trackers []ledger.Tracker) engine.ClientSpec {
+	return s.hearing(&s.sub, "sub", n, trackers)
+}
+
+// firstLeg describes a connection that hears at the near end of a bridge what subscriber n is to get.
+func (s *sessions) firstLeg(n int, trackers []ledger.Tracker) engine.ClientSpec {
+	spec := s.hearing(&s.pub, "leg", n, trackers)
+	spec.Subscribe.FirstLeg = true
+	return spec
+}
+
+func (s *sessions) hearing(d *dialect, role string, n int, trackers []ledger.Tracker) engine.ClientSpec {
 	p := &s.share.Trial.Params
 	first, count := p.Streams(n)
 	spec := &engine.SubscribeSpec{FirstStream: uint32(first), Trackers: trackers}
 	last := ""
 	for stream := first; stream < first+count; stream++ {
-		topic := s.topic(stream, s.sub.separator)
+		topic := s.topic(stream, d.separator)
 		if topic == last {
 			continue // the template names no stream: all topics are one
 		}
 		last = topic
-		sub := proto.Subscription{Token: uint64(stream), Topic: topic, QoS: s.sub.qos}
+		sub := proto.Subscription{Token: uint64(stream), Topic: topic, QoS: d.qos}
 		if p.Pattern == plan.PatternShared {
 			sub.Group = "mqlab" + strconv.FormatUint(uint64(s.share.Run), 10)
 		}
 		spec.Subscriptions = append(spec.Subscriptions, sub)
 	}
-	return engine.ClientSpec{Number: uint32(n), Session: s.sub.sub(s.clientID("sub", n)), Subscribe: spec}
+	return engine.ClientSpec{Number: uint32(n), Session: d.sub(s.clientID(role, n)), Subscribe: spec}
 }
 
 func schedule(p *plan.Params) engine.Schedule {

@@ -1,0 +1,62 @@
+package trial
+
+import (
+	"context"
+	"errors"
+
+	"github.com/mqlab/mqlab/internal/broker"
+	"github.com/mqlab/mqlab/internal/run"
+)
+
+// start starts the broker, or both that a bridge joins.
+func (j *job) start(ctx context.Context) (err error) {
+	p := &j.trial.Params
+	o := broker.Options{
+		Place: j.Place, Guard: j.Guard, MaxMessageBytes: p.PayloadBytes, Profile: p.Profile, Persistence: p.Persistence,
+	}
+	if j.trial.Subject.Bridge != nil {
+		j.broker, j.second, err = broker.StartBridged(ctx, j.trial.Subject, o, p.QoS)
+		return err
+	}
+	j.broker, err = broker.Start(ctx, j.trial.Subject, o)
+	return err
+}
+
+// brokers are all that were started.
+func (j *job) brokers() []*broker.Instance {
+	if j.second == nil {
+		return []*broker.Instance{j.broker}
+	}
+	return []*broker.Instance{j.broker, j.second}
+}
+
+// last is the broker that subscribers connect to.
+func (j *job) last() *broker.Instance {
+	all := j.brokers()
+	return all[len(all)-1]
+}
+
+// roots are the processes of all brokers: resources are those of both ends of a bridge together.
+func (j *job) roots() (pids []int) {
+	for _, b := range j.brokers() {
+		pids = append(pids, b.Roots()...)
+	}
+	return pids
+}
+
+func (j *job) stopBrokers(ctx context.Context) error {
+	var errs []error
+	for _, b := range j.brokers() {
+		errs = append(errs, b.Stop(ctx))
+	}
+	return errors.Join(errs...)
+}
+
+// describeSecond adds the broker behind the bridge, with its name before each of its settings.
+func (j *job) describeSecond() {
+	b, name := &j.record.Broker, j.trial.Subject.Bridge.Broker
+	b.Version += " + " + j.second.Version
+	for _, s := range j.second.Config {
+		b.Config = append(b.Config, run.Setting{Key: "+" + name + ": " + s.Key, Value: s.Value, Source: s.Source})
+	}
+}
