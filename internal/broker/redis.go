@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/mqlab/mqlab/internal/netns"
+	"github.com/mqlab/mqlab/internal/plan"
 )
 
 // redisServer runs an installed Redis (https://redis.io/docs/latest/operate/oss_and_stack/management/config/).
@@ -51,6 +52,12 @@ func (redisServer) prepare(s *site) (*program, error) {
 func redisOptions(s *site) (args []string) {
 	if s.maxMessage > redisBulk {
 		args = append(args, "--proto-max-bulk-len", strconv.Itoa(s.maxMessage))
+	}
+	switch s.persistence {
+	case plan.PersistenceOn: // every change is written, and synced once a second
+		args = append(args, "--appendonly", "yes")
+	case plan.PersistenceOff: // no snapshots either
+		args = append(args, "--appendonly", "no", "--save", "")
 	}
 	if s.variant == Tuned {
 		args = append(args, "--client-output-buffer-limit", "pubsub 0 0 0", "--save", "", "--maxclients", "60000")

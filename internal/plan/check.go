@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/mqlab/mqlab/internal/scenario"
@@ -53,6 +54,9 @@ func (r *resolver) checkSubject(p *scenario.Point, s Subject) {
 			other.Load.QoS = 0 // what it delivers it delivers at most once, however it was published
 		}
 		checkProtocol(&other, seen, report)
+	}
+	if s.Runtime == "docker" && slices.ContainsFunc(p.Faults, func(f scenario.Fault) bool { return f.Pause == 0 }) {
+		report("faults", "a broker in a container is not ended and started again")
 	}
 	if s.Runtime == "external" && len(p.Faults) > 0 {
 		report("faults[0]", "a broker that was not started here cannot be paused or ended")

@@ -29,6 +29,8 @@ func checkPersistence(p *scenario.Point, s Subject, report reporter) {
 	want := p.Broker.Persistence
 	switch {
 	case want == "", s.Runtime == "external": // there it says what the user knows of it
+	case s.Runtime == "docker":
+		report("broker.persistence", "is for brokers that run as a process of this host")
 	case s.Protocol == JetStream:
 		report("broker.persistence", "JetStream has load.storage: file or memory")
 	case slices.Contains(persistences[s.Broker], want):
