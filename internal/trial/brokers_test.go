@@ -112,11 +112,7 @@ func TestBrokers(t *testing.T) {
 func start(t *testing.T, s plan.Subject) (url string, g *guard.Guard) {
 	t.Helper()
 	if f := broker.Find(t.Context(), s); !f.OK {
-		_, noted := os.Stat(filepath.Join(broker.Cache(), s.Broker+".missing"))
-		if os.Getenv("CI") != "" && noted != nil {
-			t.Fatal(f.Why)
-		}
-		t.Skip(f.Why)
+		missing(t, s.Broker, f.Why)
 	}
 	if testing.Short() && s.Broker != "redis" && s.Broker != "mosquitto" {
 		t.Skip("takes seconds to start")
@@ -142,7 +138,24 @@ func start(t *testing.T, s plan.Subject) (url string, g *guard.Guard) {
 	return i.URL, g
 }
 
+// missing skips the test of a broker that is not here.
+func missing(t *testing.T, name, why string) {
+	t.Helper()
+	_, noted := os.Stat(filepath.Join(broker.Cache(), name+".missing"))
+	if os.Getenv("CI") != "" && noted != nil {
+		t.Fatal(why)
+	}
+	t.Skip(why)
+}
+
 func measure(t *testing.T, g *guard.Guard, id int, name, url string, l load) {
+	t.Helper()
+	s := plan.Subject{Name: url, Broker: name, Protocol: l.protocol, Runtime: broker.External, URL: url}
+	carryOut(t, g, id, s, l, name == "artemis" || l.pattern == plan.PatternShared)
+}
+
+// carryOut runs a trial, checks its record, and returns the run folder.
+func carryOut(t *testing.T, g *guard.Guard, id int, s plan.Subject, l load, disorder bool) string {
 	t.Helper()
 	params := plan.Params{
 		Pattern: l.pattern, Publishers: 3, Subscribers: 3, RatePerS: 300, Pacing: plan.PacingConstant,
@@ -155,10 +168,7 @@ func measure(t *testing.T, g *guard.Guard, id int, name, url string, l load) {
 	if l.pattern == plan.PatternFanin {
 		params.Subscribers = 1
 	}
-	job := plan.Trial{
-		ID: id, Cell: 1, Point: 1, Repetition: 1, Seed: uint64(id), Params: params,
-		Subject: plan.Subject{Name: url, Broker: name, Protocol: l.protocol, Runtime: broker.External, URL: url},
-	}
+	job := plan.Trial{ID: id, Cell: 1, Point: 1, Repetition: 1, Seed: uint64(id), Params: params, Subject: s}
 	runID := run.NewID()
 	w, err := run.Create(t.TempDir(), run.Manifest{ID: runID, Scenario: "brokers"})
 	if err != nil {
@@ -173,7 +183,8 @@ func measure(t *testing.T, g *guard.Guard, id int, name, url string, l load) {
 	if err != nil || record.State != run.Finished || record.Failure != "" {
 		t.Fatalf("%v, %s: %s", err, record.State, record.Failure)
 	}
-	check(t, record, l, name == "artemis" || l.pattern == plan.PatternShared)
+	check(t, record, l, disorder)
+	return w.Dir()
 }
 
 // expiry bounds what a broker keeps of a client that is gone.
