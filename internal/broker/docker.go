@@ -28,6 +28,9 @@ import (
 // its guard is found and removed by the next.
 const ownerLabel = "io.github.mqlab.owner"
 
+// containerFolder is where a broker inside a container keeps what it stores. It goes with the container.
+const containerFolder = "/tmp"
+
 // findContainer tells whether the engine answers. The image is fetched when the broker is started.
 func findContainer(ctx context.Context, s plan.Subject) Finding {
 	f := Finding{Name: s.Broker, Runtime: Docker}
@@ -70,6 +73,8 @@ func startContainer(ctx context.Context, s plan.Subject, o Options) (*Instance, 
 		return nil, errUnknown(s)
 	case o.Place != netns.Host:
 		return nil, fmt.Errorf("%s: a container runs on this host, not in another network", s.Broker)
+	case o.Bridge != nil:
+		return nil, fmt.Errorf("%s: from within a container the loopback interface, where the other broker is, cannot be reached: bridge %[1]s@process", s.Broker)
 	}
 	e, err := openEngine(ctx)
 	if err != nil {
@@ -102,8 +107,11 @@ func (e *engine) launch(ctx context.Context, i *image, reference string, s plan.
 	w := &site{
 		ctx: ctx, place: o.Place, guard: o.Guard, dir: dir, version: tagOf(reference),
 		protocol: s.Protocol, subscribe: s.SubscribeProtocol(), variant: s.Variant, maxMessage: o.MaxMessageBytes, profile: o.Profile,
+		persistence: o.Persistence,
 	}
-	r := i.recipe(w)
+	inside := *w
+	inside.dir = containerFolder
+	r := i.recipe(&inside)
 	c := &box{engine: e, guard: o.Guard, id: guard.Container{Socket: e.socket, Name: filepath.Base(dir)}}
 	instance := newInstance(s.Broker, dir, &program{patience: r.patience, config: r.config}, o)
 	instance.Version, instance.vessel = w.version, c

@@ -3,10 +3,13 @@ package broker
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/mqlab/mqlab/internal/netns"
+	"github.com/mqlab/mqlab/internal/plan"
 )
 
 // image is how a broker runs in a container. References are of official images, with a tag that does not move; the key
@@ -86,7 +89,7 @@ func natsImage(s *site) *recipe {
 		readBack: readVarz, readBackPort: 8222,
 	}
 	if s.speaks(natsStored...) {
-		config = append(config, Setting{"jetstream", `{ store_dir: "/tmp/jetstream" }`, asWritten})
+		config = append(config, Setting{"jetstream", fmt.Sprintf("{ store_dir: %q }", s.dir+"/jetstream"), asWritten})
 	}
 	if s.speaks(natsMQTT) {
 		r.listeners = append(r.listeners, listening{"mqtt", 1883})
@@ -114,11 +117,10 @@ func redisImage(s *site) *recipe {
 func rabbitImage(s *site) *recipe {
 	config := append([]Setting{{"loopback_users", "none", asWritten}}, rabbitSettings(s)...)
 	r := &recipe{
-		files:  map[string]string{"/etc/rabbitmq/conf.d/90-mqlab.conf": lines(config, " = "), "/etc/rabbitmq/enabled_plugins": "[].\n"},
+		files:  map[string]string{"/etc/rabbitmq/conf.d/90-mqlab.conf": lines(config, " = "), "/etc/rabbitmq/enabled_plugins": rabbitPlugins(s)},
 		config: config, listeners: []listening{{"amqp", 5672}}, patience: 2 * time.Minute,
 	}
-	if isMQTT(s.protocol) || isMQTT(s.subscribe) {
-		r.files["/etc/rabbitmq/enabled_plugins"] = "[rabbitmq_mqtt].\n"
+	if s.speaks(rabbitMQTT...) {
 		r.listeners = append(r.listeners, listening{"mqtt", 1883})
 	}
 	if s.variant == Tuned {
@@ -134,7 +136,7 @@ func hiveMQImage(s *site) *recipe {
 		files:  map[string]string{"/opt/hivemq/conf/config.xml": hiveMQConfig(config)},
 		config: config, listeners: []listening{{"mqtt", 1883}}, patience: 2 * time.Minute,
 	}
-	r.java("JAVA_OPTS", s)
+	r.java("JAVA_OPTS", s, nil)
 	return r
 }
 
@@ -145,14 +147,14 @@ func artemisImage(s *site) *recipe {
 		config:    []Setting{{"ANONYMOUS_LOGIN (environment)", "true", asWritten}},
 		listeners: []listening{{"mqtt", 1883}}, patience: 2 * time.Minute,
 	}
-	if s.speaks("amqp10") {
+	if s.speaks(plan.AMQP10) {
 		r.listeners = append(r.listeners, listening{"amqp", 5672})
 	}
-	var options []string
+	var heap, options []string
 	if s.variant == Tuned {
-		options = []string{"-Xms2g", "-Xmx2g", "-Dbrokerconfig.maxDiskUsage=98"}
+		heap, options = []string{"-Xms2g", "-Xmx2g"}, []string{"-Dbrokerconfig.maxDiskUsage=98"}
 	}
-	r.java("JAVA_ARGS_APPEND", s, options...)
+	r.java("JAVA_ARGS_APPEND", s, heap, options...)
 	return r
 }
 
@@ -166,17 +168,14 @@ func zenohImage(*site) *recipe {
 	}
 }
 
-// java sets the variable that holds the options of a Java runtime; a heap that follows from the machine is the last of
-// them, which counts.
-func (r *recipe) java(variable string, s *site, options ...string) {
+// java sets the variable that holds the options of a Java runtime. A heap that follows from the machine takes the place
+// of heap.
+func (r *recipe) java(variable string, s *site, heap []string, options ...string) {
 	flags, config := s.heapFlags()
-	text := ""
-	for _, o := range append(options, flags...) {
-		if text != "" {
-			text += " "
-		}
-		text += o
+	if len(flags) > 0 {
+		heap = flags
 	}
+	text := strings.Join(append(slices.Clone(heap), options...), " ")
 	if text == "" {
 		return
 	}
