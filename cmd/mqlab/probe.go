@@ -87,6 +87,9 @@ func (f *probeFlags) probe(cmd *cobra.Command, text string) error {
 
 // ask starts the broker, if it is one of ours, and probes it.
 func ask(ctx context.Context, s plan.Subject, o probe.Options) (r *probe.Report, err error) {
+	if f := broker.Find(ctx, s); !f.OK {
+		return nil, errors.New(f.Why)
+	}
 	g, err := guard.Start()
 	if err != nil {
 		return nil, err

@@ -47,6 +47,7 @@ var sources = []source{
 	{"quantiles", "JSON, of every distribution of times", "JSON fields of every distribution of times, such as latency.response", true, false},
 	{"fields", "JSON", "JSON fields", true, false},
 	{"keys", "scenario", "Keys of scenarios", true, false},
+	{"probe", "probe", "Questions of a probe, and words of its answers", false, false},
 	{"units", "unit", "Units", false, false},
 	{"exits", "exit code", "Exit codes", false, false},
 }

@@ -2,6 +2,7 @@ package probe
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/mqlab/mqlab/internal/proto/mqtt"
 	"github.com/mqlab/mqlab/internal/summary"
@@ -17,13 +18,14 @@ type sizeSeen struct {
 	words    string        // of the broker about that one
 }
 
-// search tries sizes by passes: the claimed one and one byte more where that is small enough, else ever larger ones, and
-// then between the largest that passed and the smallest that did not.
+// search tries sizes by passes: the claimed one and one byte more where that is small enough, then ever larger ones, and
+// between the largest that passed and the smallest that did not.
 func (s *sizeSeen) search(passes func(size int) (bool, string, error)) error {
 	s.passed = -1
 	sizes := []int{minPayload, 64 << 10, 1 << 20, 4 << 20, s.bound}
 	if edge := s.edge(); s.claimed > 0 && edge >= minPayload && edge < s.bound {
-		sizes = []int{edge, edge + 1}
+		larger := slices.DeleteFunc(sizes, func(size int) bool { return size <= edge+claimSlack })
+		sizes = append([]int{edge, edge + 1, edge + claimSlack}, larger...)
 	}
 	try := func(size int) error {
 		ok, words, err := passes(size)
@@ -56,6 +58,9 @@ func (s *sizeSeen) search(passes func(size int) (bool, string, error)) error {
 	}
 	return nil
 }
+
+// claimSlack is by how many bytes brokers let through more than they claim, where they do not count all of a packet.
+const claimSlack = 8
 
 // edge is the largest payload that the claim allows.
 func (s *sizeSeen) edge() int {

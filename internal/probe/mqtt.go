@@ -21,11 +21,8 @@ type mqttLab struct {
 // prepareMQTT tries the protocol versions and goes on with the newest that is accepted, or the one that was asked for.
 func prepareMQTT(ctx context.Context, l *lab, r *Report) ([]step, error) {
 	m := &mqttLab{lab: l}
-	var refused error
 	for _, version := range []byte{mqtt.V311, mqtt.V5} {
-		v := m.try(ctx, version)
-		m.seen = append(m.seen, v)
-		refused = errors.Join(refused, v.refused)
+		m.seen = append(m.seen, m.try(ctx, version))
 	}
 	switch v311, v5 := &m.seen[0], &m.seen[1]; {
 	case v5.accepted() && (l.subject.Protocol == plan.MQTT5 || !v311.accepted()):
@@ -33,7 +30,10 @@ func prepareMQTT(ctx context.Context, l *lab, r *Report) ([]step, error) {
 	case v311.accepted():
 		m.version, r.Protocol = mqtt.V311, plan.MQTT311
 	default:
-		return nil, fmt.Errorf("no MQTT connection is accepted: %w", refused)
+		if v311.refused.Error() == v5.refused.Error() {
+			return nil, fmt.Errorf("no MQTT connection is accepted: %w", v5.refused)
+		}
+		return nil, fmt.Errorf("no MQTT connection is accepted: in MQTT 3.1.1: %w; in MQTT 5: %w", v311.refused, v5.refused)
 	}
 	return m.steps(), nil
 }

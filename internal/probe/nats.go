@@ -31,7 +31,7 @@ func prepareNATS(ctx context.Context, l *lab, r *Report) ([]step, error) {
 		{[]string{AskAbsent}, "publish, then subscribe", 2 * patience, n.absent},
 		{[]string{AskPayload}, "publish the claimed size, and a byte more, to a subscriber", 5 * patience, n.payloads},
 		{[]string{AskNagle}, nagleHow, 2 * patience, n.nagle},
-		{[]string{AskSlow}, "publish to a subscriber that does not read", 7 * patience, n.slow},
+		{[]string{AskSlow}, "publish to a subscriber that does not read", 5 * natsLinger / 2, n.slow},
 	}, nil
 }
 
@@ -213,8 +213,9 @@ func (n *natsLab) nagle(ctx context.Context) ([]Answer, error) {
 	return n.lab.nagle(ctx, sub, func(seq uint64) error { return pub.publish(message(subject, 0, seq)) })
 }
 
-// natsLinger is how long a subscriber that does not read is watched: longer than the server's write deadline by default.
-const natsLinger = 12 * time.Second
+// natsLinger is how long a subscriber that does not read is watched: longer than the server's write deadline by default. The
+// publisher waits as long for an answer, since servers hold back who publishes to such a subscriber.
+const natsLinger = slowLimit
 
 // natsFeeder publishes; the server tells when a subject has lost its only subscriber.
 type natsFeeder struct {
@@ -233,7 +234,7 @@ func (f *natsFeeder) feed(first, n uint64) (sent uint64, gone bool, err error) {
 	if err := f.w.write(out); err != nil {
 		return 0, false, err
 	}
-	gone, err = f.w.sync(patience)
+	gone, err = f.w.sync(natsLinger)
 	if errors.Is(err, errQuiet) {
 		err = errBlocked
 	}
@@ -252,6 +253,7 @@ func (n *natsLab) slow(ctx context.Context) ([]Answer, error) {
 		return nil, err
 	}
 	defer func() { _ = w.nc.Close() }()
+	w.patience = natsLinger
 	seen, err := starve(ctx, sub, &natsFeeder{w, subject, natsInbox + n.run}, natsLinger)
 	if err != nil {
 		return nil, err

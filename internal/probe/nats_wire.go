@@ -24,6 +24,8 @@ type natsWire struct {
 	nc   net.Conn
 	in   *bufio.Reader
 	info nats.Info
+
+	patience time.Duration // with a server that does not read
 }
 
 // natsInbox is where the server tells that there is no receiver.
@@ -35,7 +37,7 @@ func (l *lab) wire(ctx context.Context) (*natsWire, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &natsWire{ctx: ctx, nc: nc, in: bufio.NewReaderSize(nc, 64<<10)}
+	w := &natsWire{ctx: ctx, nc: nc, in: bufio.NewReaderSize(nc, 64<<10), patience: patience}
 	if err := w.handshake(l); err != nil {
 		_ = nc.Close()
 		return nil, err
@@ -90,7 +92,7 @@ func (w *natsWire) until(d time.Duration) time.Time {
 
 // write writes all of b; errBlocked if the server does not take it.
 func (w *natsWire) write(b []byte) error {
-	if err := w.nc.SetWriteDeadline(w.until(patience)); err != nil {
+	if err := w.nc.SetWriteDeadline(w.until(w.patience)); err != nil {
 		return err
 	}
 	_, err := w.nc.Write(b)

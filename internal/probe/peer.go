@@ -16,7 +16,7 @@ import (
 var errQuiet = errors.New("the broker did not answer in time")
 
 // errBlocked says that the broker stopped taking bytes.
-var errBlocked = errors.New("the broker stopped reading")
+var errBlocked = errors.New("the broker stopped reading, or did not answer")
 
 // client is a session that can ask whether the broker has read all that was sent.
 type client interface {

@@ -44,7 +44,7 @@ func Print(w io.Writer, r *Report, width int) error {
 			row(a.Question, a.Value, a.Evidence)
 		}
 	}
-	b.WriteString("\nHow each was measured: --json; what a question means: mqlab explain QUESTION\n")
+	b.WriteString("\nHow each was measured: --json; what a question means: mqlab explain WORD\n")
 	_, err := io.WriteString(w, b.String())
 	return err
 }

@@ -119,7 +119,7 @@ func (s *step) carryOut(ctx context.Context) []Answer {
 	if err == nil {
 		limited, cancel := context.WithTimeoutCause(ctx, s.limit, fmt.Errorf("it took longer than %v", s.limit))
 		answers, err = s.do(limited)
-		if limited.Err() != nil && ctx.Err() == nil && err != nil {
+		if limited.Err() != nil { // what was seen since then is cut short by us, not by the broker
 			err = context.Cause(limited)
 		}
 		cancel()

@@ -29,10 +29,14 @@ type slowSeen struct {
 	sent    uint64        // messages that the broker read
 	gone    bool          // the broker cut the subscriber off, by its own word
 	waited  time.Duration // from the first message to that, or to the end of our patience
-	blocked bool          // the broker stopped reading from the publisher
+	blocked bool          // the broker did not answer the publisher any more
+	slowed  bool          // the broker took so long that we gave up before slowBound
 	arrived []uint64      // when the subscriber read again
 	end     string        // of the subscriber's connection; empty = it goes on working
 }
+
+// slowLimit is how long publishing may take.
+const slowLimit = 12 * time.Second
 
 // starve publishes up to slowBound to sub, which does not read, waits (from the beginning) as long as linger for the broker
 // to cut it off, and lets it read then.
@@ -42,7 +46,7 @@ func starve(ctx context.Context, sub *peer, f feeder, linger time.Duration) (slo
 	}
 	var s slowSeen
 	start := time.Now()
-	err := s.fill(ctx, f, start.Add(linger))
+	err := s.fill(ctx, f, start.Add(slowLimit), start.Add(linger))
 	s.waited = time.Since(start)
 	switch {
 	case errors.Is(err, errBlocked):
@@ -57,9 +61,12 @@ func starve(ctx context.Context, sub *peer, f feeder, linger time.Duration) (slo
 	return s, nil
 }
 
-// fill publishes until the bound or the subscriber's end, and goes on looking for that until the deadline.
-func (s *slowSeen) fill(ctx context.Context, f feeder, deadline time.Time) (err error) {
+// fill publishes until the bound, the limit of time or the subscriber's end, and goes on looking for that until the deadline.
+func (s *slowSeen) fill(ctx context.Context, f feeder, limit, deadline time.Time) (err error) {
 	for s.sent < slowBound/slowPayload && !s.gone {
+		if s.slowed = time.Now().After(limit); s.slowed {
+			return nil
+		}
 		var n uint64
 		n, s.gone, err = f.feed(s.sent, slowBatch)
 		if s.sent += n; err != nil {
@@ -80,6 +87,22 @@ func (s *slowSeen) fill(ctx context.Context, f feeder, deadline time.Time) (err 
 	return nil
 }
 
+// dropped says which messages are missing. What had left the broker before it dropped the oldest arrives, too: then there is
+// one gap, in the middle, since nothing more was published once the subscriber read again.
+func (s *slowSeen) dropped(got []uint64) string {
+	n := len(got)
+	gaps := 0
+	for i := 1; i < n; i++ {
+		if got[i] != got[i-1]+1 {
+			gaps++
+		}
+	}
+	if n > 0 && got[0] == 0 && got[n-1] == s.sent-1 && gaps == 1 {
+		return "oldest dropped"
+	}
+	return droppedEnd(got, s.sent)
+}
+
 func (s *slowSeen) answer() Answer {
 	got := distinct(s.arrived)
 	bytes := s.sent * slowPayload
@@ -90,6 +113,12 @@ func (s *slowSeen) answer() Answer {
 		missing = fmt.Sprintf("%s (%s) lost", count(lost), summary.Bytes(lost*slowPayload))
 	}
 	evidence := fmt.Sprintf("%s sent in %s messages, %s arrived afterwards, %s", size, count(s.sent), count(len(got)), missing)
+	switch {
+	case s.blocked:
+		evidence += fmt.Sprintf("; the publisher had no answer, %.1f s after its first message", s.waited.Seconds())
+	case s.slowed:
+		evidence += fmt.Sprintf("; the broker took no more from the publisher in %.1f s", s.waited.Seconds())
+	}
 	if s.end != "" {
 		evidence += "; then " + s.end
 	} else {
@@ -101,12 +130,14 @@ func (s *slowSeen) answer() Answer {
 		value = fmt.Sprintf("cut at %s, after %.1f s", size, s.waited.Seconds())
 	case s.end != "" && !s.blocked:
 		value = "cut, by " + size
+	case s.slowed && lost == 0:
+		value = "publisher slowed at " + size
 	case s.blocked:
-		value = "publisher blocked at " + size
+		value = "publisher held at " + size
 	case lost == 0:
 		value = "all kept to " + size
 	default:
-		value = summary.Bytes(uint64(len(got))*slowPayload) + ", " + droppedEnd(got, s.sent)
+		value = summary.Bytes(uint64(len(got))*slowPayload) + ", " + s.dropped(got)
 	}
 	return decided(AskSlow, value, "%s", evidence).
 		with("sent_bytes", int64(bytes)).with("sent", int64(s.sent)).with("arrived", int64(len(got))).with("lost", int64(lost)).
