@@ -23,7 +23,7 @@ func TestExternalURLs(t *testing.T) {
 		{"tls://[::1]", "tls://[::1]:4222"},
 		{"amqp://broker.example", "amqp://broker.example:5672"},
 		{"rediss://broker.example", "rediss://broker.example:6379"},
-		{"kafka://broker.example", `the broker's URL starts with "kafka:": known are mqtt, mqtts, nats`},
+		{"kafka://broker.example", `the broker's URL starts with "kafka:": known are mqtt, mqtts, `},
 		{"broker.example:1883", "the broker's URL starts with"},
 		{"", `the broker's URL starts with ":"`},
 		{"mqtt://", "the broker's URL names no host"},
