@@ -59,15 +59,14 @@ func chooseSides(written string, k kind) (publish, subscribe string, err error) 
 // bridgeable are the brokers that can hand messages on, and that we know how to tell so.
 var bridgeable = []string{"mosquitto"}
 
-// parseBridge reads two brokers. The bridge speaks the publishers' version of MQTT to the second broker, or else the one
-// that it has.
+// parseBridge reads two brokers. The bridge speaks MQTT to the second one in the version that its subscribers speak, or else
+// the older one, which every broker knows.
 func parseBridge(first, second string) (Subject, error) {
 	s, err := parseOne(first)
 	if err != nil {
 		return Subject{}, err
 	}
 	to, err := parseOne(second)
-	base, _ := OverWebSocket(s.Protocol)
 	switch i := slices.IndexFunc(kinds, func(k kind) bool { return k.name == to.Broker }); {
 	case err != nil:
 		return Subject{}, err
@@ -77,8 +76,9 @@ func parseBridge(first, second string) (Subject, error) {
 		return Subject{}, errors.New("publishers speak the protocol of the broker in front of +, subscribers that of the one behind it: leave out >")
 	case s.Runtime == "docker" || to.Runtime == "docker":
 		return Subject{}, errors.New("brokers in containers cannot be bridged by this version")
-	case slices.Contains(kinds[i].protocols, base):
-		to.Protocol, to.Subscribe = base, to.Protocol
+	case IsMQTT(to.Protocol):
+		to.Subscribe = to.Protocol
+		to.Protocol, _ = OverWebSocket(to.Protocol)
 	case slices.ContainsFunc(kinds[i].protocols, IsMQTT):
 		to.Protocol, to.Subscribe = MQTT311, to.Protocol
 	default:

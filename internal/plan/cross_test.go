@@ -12,10 +12,12 @@ func TestSides(t *testing.T) {
 		"rabbitmq/mqtt311>amqp091":      {"rabbitmq", MQTT311, "", "", AMQP091, "rabbitmq/mqtt311>amqp091"},
 		"mosquitto/mqtt5+ws":            {"mosquitto", MQTT5WS, "", "", MQTT5WS, "mosquitto/mqtt5+ws"},
 		"mosquitto+mochi":               {"mosquitto", MQTT5, "mochi", MQTT5, MQTT5, "mosquitto+mochi"},
-		"mosquitto:tuned+mochi/mqtt311": {"mosquitto", MQTT5, "mochi", MQTT5, MQTT311, "mosquitto:tuned+mochi/mqtt311"},
+		"mosquitto:tuned+mochi/mqtt311": {"mosquitto", MQTT5, "mochi", MQTT311, MQTT311, "mosquitto:tuned+mochi/mqtt311"},
 		"mosquitto/mqtt5+ws+mosquitto":  {"mosquitto", MQTT5WS, "mosquitto", MQTT5, MQTT5, "mosquitto/mqtt5+ws+mosquitto"},
 		"mosquitto+nats@process":        {"mosquitto", MQTT5, "nats", MQTT311, NATS, "mosquitto+nats@process"},
 		"mosquitto/mqtt311+rabbitmq":    {"mosquitto", MQTT311, "rabbitmq", MQTT311, AMQP091, "mosquitto/mqtt311+rabbitmq"},
+		"mosquitto/mqtt311+mochi":       {"mosquitto", MQTT311, "mochi", MQTT5, MQTT5, "mosquitto/mqtt311+mochi"},
+		"mosquitto+mochi/mqtt5+ws":      {"mosquitto", MQTT5, "mochi", MQTT5, MQTT5WS, "mosquitto+mochi/mqtt5+ws"},
 		"mosquitto+nats/jetstream":      {"mosquitto", MQTT5, "nats", MQTT311, JetStream, "mosquitto+nats/jetstream"},
 	} {
 		s, err := ParseSubject(text)

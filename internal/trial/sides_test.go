@@ -1,6 +1,7 @@
 package trial_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -19,6 +20,9 @@ func subject(t *testing.T, text string) plan.Subject {
 		t.Fatal(err)
 	}
 	for one := &s; one != nil; one = one.Bridge {
+		if testing.Short() && slices.Contains([]string{"rabbitmq", "artemis"}, one.Broker) {
+			t.Skip("takes seconds to start")
+		}
 		if f := broker.Find(t.Context(), *one); !f.OK {
 			missing(t, one.Broker, f.Why)
 		}
@@ -58,6 +62,8 @@ func TestSides(t *testing.T) {
 		"mosquitto+mosquitto":                      {{"", pairs, 1, false}, {"", fanin, 2, false}},
 		"mosquitto:tuned+mochi":                    {{"", fanout, 1, false}},
 		"mosquitto+nats":                           {{"", pairs, 1, false}},
+		"rabbitmq/mqtt311>amqp091":                 {{"", pairs, 1, false}},
+		"artemis/mqtt5>amqp10":                     {{"", pairs, 1, false}},
 		"mosquitto/mqtt311+nats/jetstream@process": {{"", pairs, 1, false}},
 	} {
 		t.Run(text, func(t *testing.T) {
