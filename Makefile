@@ -3,7 +3,7 @@ BIN      := bin/mqlab
 FUZZTIME ?= 10s
 export CGO_ENABLED ?= 0
 
-.PHONY: build demo test race lint bench fuzz brokers clean
+.PHONY: build demo test race lint bench fuzz brokers all-brokers clean
 
 build: ## build the one static binary
 	$(GO) build -trimpath -o $(BIN) ./cmd/mqlab
@@ -31,8 +31,11 @@ bench: build ## paired ratios against other clients and plain C; takes minutes, 
 fuzz: ## every fuzz target for FUZZTIME
 	scripts/fuzz $(FUZZTIME)
 
-brokers:
+brokers: ## the brokers that Debian packages
 	scripts/install-test-brokers
+
+all-brokers: brokers ## and those that come from other registries (Java, Python), into a cache
+	scripts/brokers
 
 clean:
 	rm -rf bin
