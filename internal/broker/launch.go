@@ -91,9 +91,6 @@ func (s *site) speaks(protocols ...string) bool {
 	return common(protocols, []string{s.protocol, s.subscribe})
 }
 
-// isMQTT tells which listener a broker of several protocols needs.
-func isMQTT(protocol string) bool { return plan.IsMQTT(protocol) }
-
 func common(a, b []string) bool {
 	return slices.ContainsFunc(a, func(p string) bool { return slices.Contains(b, p) })
 }
@@ -105,8 +102,8 @@ type program struct {
 	env     []string
 	scheme  string // of its URL
 	address string // where it will listen; empty: an embedded broker says so in its first line
-	// again, if set, are the arguments of a broker that is to listen at an address where it listened before.
-	again    func(address string) []string
+	// again, if set, are the arguments of a broker that is to listen where it listened before.
+	again    func(listeners []endpoint) []string
 	also     []endpoint
 	patience time.Duration
 	config   []Setting

@@ -39,7 +39,15 @@ type childConfig struct {
 	MaxMessageBytes int      `json:"max_message_bytes,omitempty"`
 	Protocols       []string `json:"protocols,omitempty"` // that will be spoken
 	Dir             string   `json:"dir,omitempty"`       // for what it stores
-	Port            int      `json:"port,omitempty"`      // where to listen; 0 = anywhere
+	Ports           []int    `json:"ports,omitempty"`     // where to listen, a port for each listener; none = anywhere
+}
+
+// port is that of listener n; 0 = any.
+func (c *childConfig) port(n int) int {
+	if n < len(c.Ports) {
+		return c.Ports[n]
+	}
+	return 0
 }
 
 func (e embedded) find(_ context.Context, binary string) Finding {
@@ -61,9 +69,11 @@ func (e embedded) prepare(s *site) (*program, error) {
 		return []string{Verb, e.name, "--config", string(text)}
 	}
 	p := &program{args: args(), scheme: e.scheme, patience: 10 * time.Second}
-	p.again = func(address string) []string {
-		if at, err := netip.ParseAddrPort(address); err == nil {
-			config.Port = int(at.Port())
+	p.again = func(listeners []endpoint) []string {
+		config.Ports = nil
+		for _, l := range listeners {
+			at, _ := netip.ParseAddrPort(l.Address) // which the broker answered at
+			config.Ports = append(config.Ports, int(at.Port()))
 		}
 		return args()
 	}

@@ -37,13 +37,13 @@ func serveMochi(c *childConfig) (*report, func(), error) {
 	if err := s.AddHook(new(anybody), nil); err != nil {
 		return nil, nil, err
 	}
-	l := listeners.NewTCP(listeners.Config{ID: "tcp", Address: net.JoinHostPort(loopback, strconv.Itoa(c.Port))})
+	l := listeners.NewTCP(listeners.Config{ID: "tcp", Address: net.JoinHostPort(loopback, strconv.Itoa(c.port(0)))})
 	if err := s.AddListener(l); err != nil {
 		return nil, nil, err
 	}
 	var also []endpoint
 	if common(overWebSocket, c.Protocols) {
-		address, err := freeAddress()
+		address, err := freeAddress(c.port(1))
 		if err != nil {
 			return nil, nil, err
 		}
@@ -77,9 +77,10 @@ func serveMochi(c *childConfig) (*report, func(), error) {
 	return r, func() { _ = s.Close() }, nil
 }
 
-// freeAddress is one that was free a moment ago: the listener for WebSocket does not tell which port it was given.
-func freeAddress() (string, error) {
-	l, err := net.Listen("tcp", net.JoinHostPort(loopback, "0"))
+// freeAddress is one that was free a moment ago, of this port or any: the listener for WebSocket does not tell which port it
+// was given.
+func freeAddress(port int) (string, error) {
+	l, err := net.Listen("tcp", net.JoinHostPort(loopback, strconv.Itoa(port)))
 	if err != nil {
 		return "", err
 	}

@@ -166,13 +166,13 @@ func reportVarz(v *server.Varz) *report {
 
 // serveNATS runs the embedded server. Beside the process it differs in that it has no monitoring listener and no log.
 func serveNATS(c *childConfig) (*report, func(), error) {
-	o := &server.Options{Host: loopback, Port: cmp.Or(c.Port, server.RANDOM_PORT), NoLog: true, NoSigs: true}
+	o := &server.Options{Host: loopback, Port: cmp.Or(c.port(0), server.RANDOM_PORT), NoLog: true, NoSigs: true}
 	if common(natsStored, c.Protocols) {
 		o.JetStream, o.StoreDir = true, c.Dir
 	}
 	mqtt := slices.Contains(c.Protocols, natsMQTT)
 	if mqtt {
-		o.ServerName, o.MQTT.Host, o.MQTT.Port = natsName, loopback, server.RANDOM_PORT
+		o.ServerName, o.MQTT.Host, o.MQTT.Port = natsName, loopback, cmp.Or(c.port(1), server.RANDOM_PORT)
 	}
 	switch {
 	case c.MaxMessageBytes > math.MaxInt32:

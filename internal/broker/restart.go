@@ -47,10 +47,8 @@ func (i *Instance) Up(ctx context.Context) error {
 	switch {
 	case !i.down || i.stopped:
 		return fmt.Errorf("%s was not ended before", i.name)
-	case i.program.again != nil && len(i.listeners) > 1:
-		return fmt.Errorf("%s chooses its ports anew", i.name)
 	case i.program.again != nil:
-		i.program.args = i.program.again(i.listeners[0].Address)
+		i.program.args = i.program.again(i.listeners)
 	}
 	i.life.Lock()
 	i.done, i.exited = make(chan struct{}), make(chan error, 1)

@@ -8,12 +8,14 @@ import (
 	"testing"
 
 	"github.com/mqlab/mqlab/internal/netns"
+	"github.com/mqlab/mqlab/internal/plan"
 )
 
 // TestDownAndUp: a broker that was ended or killed in the middle comes back at the same address, in the same folder, as a new
 // process, and nobody is told of a crash.
 func TestDownAndUp(t *testing.T) {
-	for _, s := range subjects(t) {
+	for _, s := range append(subjects(t), // with two listeners each
+		over(plan.MQTT5WS, subject("mochi", Embedded, AsShipped)), over(plan.MQTT311, subject("nats", Embedded, AsShipped))) {
 		if s.Broker == "hivemq" || s.Broker == "artemis" || s.Variant != AsShipped {
 			continue // one start of them takes seconds
 		}
@@ -45,8 +47,10 @@ func TestDownAndUp(t *testing.T) {
 				if err := i.Up(t.Context()); err != nil {
 					t.Fatalf("at once %v: %v", atOnce, err)
 				}
-				if err := greet(t.Context(), netns.Host, u.Scheme, u.Host); err != nil {
-					t.Errorf("it does not answer again: %v", err)
+				for _, l := range append(i.listeners, endpoint{u.Scheme, u.Host}) {
+					if err := greet(t.Context(), netns.Host, l.Scheme, l.Address); err != nil {
+						t.Errorf("it does not answer %s again: %v", l.Scheme, err)
+					}
 				}
 				if slices.Equal(before, i.Roots()) {
 					t.Error("it is the same process")
