@@ -111,19 +111,30 @@ func (e *endpoint) begin(f *frame) error {
 
 // appendFlow tells the session windows, and the credit of a link unless l is nil (§2.7.4).
 func (e *endpoint) appendFlow(out []byte, l *link) []byte {
-	out, start := beginFrame(out, doFlow)
+	out, start, count := e.beginFlow(out, l)
+	return endFrame(out, start, count)
+}
+
+// appendDrained tells that a sender has no credit left, as it was asked to.
+func (e *endpoint) appendDrained(out []byte, l *link) []byte {
+	out, start, count := e.beginFlow(out, l)
+	return endFrame(append(out, codeUint0, codeTrue), start, count+2) // available, drain
+}
+
+func (e *endpoint) beginFlow(out []byte, l *link) (o []byte, start, count int) {
+	out, start = beginFrame(out, doFlow)
 	e.inWindow = e.inMax
 	out = appendUint(out, e.nextIn)
 	out = appendUint(out, e.inWindow)
 	out = appendUint(out, e.nextOut)
 	out = appendUint(out, outgoingWindow)
 	if l == nil {
-		return endFrame(out, start, 4)
+		return out, start, 4
 	}
 	out = appendUint(out, l.handle)
 	out = appendUint(out, l.count)
 	out = appendUint(out, uint32(max(0, l.credit)))
-	return endFrame(out, start, 7)
+	return out, start, 7
 }
 
 // flow takes the peer's flow and sends what it lets through. Asked to use up its credit or give it back (drain), a
@@ -161,10 +172,10 @@ func (e *endpoint) flow(f *frame, out []byte) ([]byte, error) {
 		}
 		l.credit = int32(uint32(delivered) + uint32(min(granted, math.MaxInt32)) - l.count)
 		out = e.release(out)
-		if drain && l.credit > 0 {
-			l.count += uint32(l.credit)
-			l.credit = 0
-			echo = true
+		if drain {
+			l.count += uint32(max(0, l.credit))
+			l.credit = min(0, l.credit)
+			return e.appendDrained(out, l), nil
 		}
 	}
 	if echo {

@@ -139,3 +139,18 @@ func TestServerGoodbye(t *testing.T) {
 	}
 	says(t, err, "nothing received for 2s")
 }
+
+// TestDrain: a sender that is asked to gives its credit back, and says so even if it has none.
+func TestDrain(t *testing.T) {
+	p := connect(t, &Config{Source: Terminus{Address: TopicHere}, Credit: 10}, &ServerConfig{})
+	p.subscribe(t, proto.Subscription{Topic: "a"})
+	for range 2 {
+		_, down := feedAll(t, p.server, raw(doFlow, 0, 9, 0, 9, 0, 0, 10, nil, true))
+		if want := raw(doFlow, 0, 65535, 0, outgoingWindow, 0, 10, 0, 0, true); !slices.Equal(down, want) {
+			t.Errorf("answered %q, want %q", down, want)
+		}
+	}
+	if p.server.Room(0) != 0 {
+		t.Errorf("room for %d", p.server.Room(0))
+	}
+}

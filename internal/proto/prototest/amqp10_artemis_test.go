@@ -118,6 +118,8 @@ func TestAMQP10Artemis(t *testing.T) {
 	small := artemis10()
 	small.FrameMax, small.SessionWindow, small.Credit, small.AckEvery, small.Durable = 1000, 10, 20, 5, true
 	for name, cfg := range map[string]amqp10.Config{"transient": artemis10(), "small-frames": small} {
-		t.Run(name, func(t *testing.T) { prototest.Run(t, amqp10Protocol(cfg, nil), &prototest.Broker{Name: "artemis", Addr: addr}) })
+		t.Run(name, func(t *testing.T) {
+			prototest.Run(t, amqp10Protocol(cfg, nil), &prototest.Broker{Name: "artemis", Addr: addr})
+		})
 	}
 }
