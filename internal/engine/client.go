@@ -64,8 +64,9 @@ type SubscribeSpec struct {
 	Trackers      []ledger.Tracker // shared subscriptions give the same slice to all members
 	// FirstLeg hears at the near end of a bridge what others are to get behind it: nothing of it counts but how long it
 	// took until here.
-	FirstLeg bool
-	left     int32 // subscriptions not yet confirmed
+	FirstLeg  bool
+	left      int32  // subscriptions not yet confirmed
+	delivered uint64 // different messages of the measure window that came here
 }
 
 // Add registers a connection and returns its id, counted from 0. The Wire has yet to dial it.
@@ -88,6 +89,14 @@ func (c *Core) Trackers(id int) []ledger.Tracker {
 		return sub.Trackers
 	}
 	return nil
+}
+
+// Delivered returns how many different messages of the measure window came to connection id.
+func (c *Core) Delivered(id int) uint64 {
+	if sub := c.clients[id].sub; sub != nil {
+		return sub.delivered
+	}
+	return 0
 }
 
 // Dialling tells that an attempt to connect id begins.

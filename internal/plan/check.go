@@ -55,6 +55,12 @@ func (r *resolver) checkSubject(p *scenario.Point, s Subject) {
 		}
 		checkProtocol(&other, seen, report)
 	}
+	if p.Load.Storage != "" && s.Protocol != JetStream && s.Subscribe != JetStream {
+		report("load.storage", "is for JetStream: %s keeps no stream", s.Protocol)
+	}
+	if s.Bridge != nil && (p.Broker.Persistence != "" || p.Broker.Instances > 1) {
+		report("broker", "the two brokers of a bridge are set up as their variants say, one of each")
+	}
 	if s.Runtime == "docker" && slices.ContainsFunc(p.Faults, func(f scenario.Fault) bool { return f.Pause == 0 }) {
 		report("faults", "a broker in a container is not ended and started again")
 	}
@@ -62,13 +68,13 @@ func (r *resolver) checkSubject(p *scenario.Point, s Subject) {
 		report("faults[0]", "a broker that was not started here cannot be paused or ended")
 	}
 	checkPersistence(p, s, report)
-	if s.Runtime == "external" && p.Broker.Instances > 1 {
-		report("broker.instances", "a broker that was not started here cannot be multiplied")
-	}
+	checkInstances(p, s, report)
 	if s.Runtime == "external" && p.Machine.Name != "" && !r.noLimits {
 		report("machine", "a broker that was not started here cannot be held to a machine")
 	}
-	if _, ws := OverWebSocket(s.Protocol); ws && p.Engine.Kind == EngineLoop {
+	_, publish := OverWebSocket(s.Protocol)
+	_, subscribe := OverWebSocket(s.SubscribeProtocol())
+	if (publish || subscribe) && p.Engine.Kind == EngineLoop {
 		report("engine.kind", "WebSocket needs the goroutine engine: goroutine or auto")
 	}
 	if s.Encrypted() && p.Engine.Kind == EngineLoop {

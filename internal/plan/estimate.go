@@ -69,7 +69,7 @@ func (t *Trial) Estimate() Estimate {
 	if t.Subject.Runtime == "external" {
 		e.PortsAway = p.connections()
 	} else {
-		e.BrokerStarts = 1
+		e.BrokerStarts = max(p.Instances, 1)
 	}
 	if p.Pacing == "max" {
 		e.AsFastAsPossible = 1
@@ -86,7 +86,7 @@ func (t *Trial) longest() time.Duration {
 	}
 	d := connect + p.Phases.Settle + p.Phases.WarmUp + p.Phases.Measure + p.Phases.Drain
 	if t.Subject.Runtime != "external" {
-		d += startStop
+		d += startStop * time.Duration(max(p.Instances, 1))
 	}
 	return d
 }

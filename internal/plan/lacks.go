@@ -43,9 +43,6 @@ func checkProtocol(p *scenario.Point, s Subject, report reporter) {
 		noMaxPacket, noWill,
 	}
 	noSharing := lack{l.Pattern == PatternShared, "load.pattern", "shared subscriptions"}
-	if l.Storage != "" && s.Protocol != JetStream {
-		report("load.storage", "is for JetStream: %s keeps no stream", s.Protocol)
-	}
 	switch s.Protocol {
 	case NATS:
 		report.lacks("NATS core", lack{l.QoS > 0, "load.qos", "QoS: only 0 is possible"})

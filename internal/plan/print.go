@@ -140,12 +140,12 @@ func faults(p *Params) string {
 	return strings.Join(list, "; ")
 }
 
-// distinct joins the different descriptions of the points, in order.
+// distinct joins the different descriptions of the points, in order. A point of which there is nothing to say has none.
 func distinct(p *Plan, describe func(*Params) string) string {
 	var list []string
 	for i := range p.Trials {
 		s := describe(&p.Trials[i].Params)
-		if p.Trials[i].Repetition == 1 && !slices.Contains(list, s) {
+		if s != "" && p.Trials[i].Repetition == 1 && !slices.Contains(list, s) {
 			list = append(list, s)
 		}
 	}
@@ -174,6 +174,8 @@ func special(p *Params) string {
 		asked bool
 		words string
 	}{
+		{p.Connect.RatePerS > 0, decimal(p.Connect.RatePerS) + " connections opened a second"},
+		{p.Connect.AtOnce > 0, "at most " + grouped(int64(p.Connect.AtOnce)) + " on their way at one time"},
 		{p.Instances > 1, grouped(int64(p.Instances)) + " brokers at a time"},
 		{p.Persistence != "", "persistence " + p.Persistence},
 		{p.Retain, "messages are retained"},

@@ -209,6 +209,7 @@ func connect(p *scenario.Point) Connect {
 	c := &p.Connect
 	return Connect{
 		RatePerS:       c.Rate.PerSecond,
+		AtOnce:         c.AtOnce,
 		Timeout:        c.Timeout,
 		KeepAlive:      c.KeepAlive,
 		CleanStart:     c.CleanStart,

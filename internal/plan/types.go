@@ -125,6 +125,7 @@ type Burst struct {
 // Connect says how connections are made.
 type Connect struct {
 	RatePerS       float64       `json:"rate_per_s,omitempty"` // 0 = as fast as the host allows
+	AtOnce         int           `json:"at_once,omitempty"`    // on their way at one time; 0 = 64
 	Timeout        time.Duration `json:"timeout_ns"`
 	KeepAlive      time.Duration `json:"keepalive_ns"`
 	CleanStart     bool          `json:"clean_start"`

@@ -204,6 +204,12 @@ func (r *csvFields) connections(t *summary.Trial) {
 	r.quantiles("connect_protocol", c.Protocol)
 	r.quantiles("outage", c.Outage)
 	r.add("connect_per_s", c.PerSecond)
+	r.add("broker_bytes_per_connection", t.Broker.BytesPerConnection)
+	var imbalance *float64
+	if t.Sharing != nil {
+		imbalance = t.Sharing.Imbalance
+	}
+	r.add("imbalance_ratio", imbalance)
 	var up, down, again *uint64
 	if t.Wire != nil {
 		up, down, again = t.Wire.BytesUp, t.Wire.BytesDown, t.Wire.Retransmitted

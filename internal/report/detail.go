@@ -69,6 +69,10 @@ func (d *document) resources(t *summary.Trial) {
 			fact("lost", summary.Count(c.Lost)), fact("reconnected", summary.Count(c.Reconnected)),
 			fact("opened", perSecond(c.PerSecond)))
 	}
+	if m := t.Sharing; m != nil {
+		sec.facts("members", summary.Count(uint64(m.Members)), fact("idle", summary.Count(uint64(m.Idle))), fact("least", summary.Count(m.Least)),
+			fact("mean", summary.Number(m.Mean)), fact("most", summary.Count(m.Most)), fact("imbalance", ratio(m.Imbalance)))
+	}
 	if w := t.Wire; w != nil {
 		sec.facts("wire", fact("up", size(w.BytesUp)), fact("down", size(w.BytesDown)), fact("retransmitted segments", number(w.Retransmitted)))
 	}

@@ -18,8 +18,15 @@ type column struct {
 var (
 	openColumns   = []column{{summary.ResponseP50, "p50", true}, {summary.ResponseP99, "p99", true}}
 	closedColumns = []column{{summary.DeliveredPer, "delivered/s", true}, {summary.ResponseP50, "p50", false}, {summary.ResponseP99, "p99", false}}
-	openCost      = []column{{summary.DeliveredPer, "delivered/s", false}, {summary.LostRatio, "lost", false}, {summary.BrokerCPU, "CPU/delivery", true}, {summary.BrokerPSS, "memory", false}}
-	closedCost    = []column{{summary.LostRatio, "lost", false}, {summary.BrokerCPU, "CPU/delivery", true}, {summary.BrokerPSS, "memory", false}}
+	openCost      = []column{{summary.DeliveredPer, "delivered/s", false}, {summary.LostRatio, "lost", false}, {summary.Imbalance, "imbalance", false}, {summary.BrokerCPU, "CPU/delivery", true}, {summary.BrokerPSS, "memory", false}}
+	closedCost    = []column{{summary.LostRatio, "lost", false}, {summary.Imbalance, "imbalance", false}, {summary.BrokerCPU, "CPU/delivery", true}, {summary.BrokerPSS, "memory", false}}
+
+	connectColumns = []column{
+		{summary.ConnectPer, "opened/s", false}, {summary.ConnectP50, "p50", false}, {summary.ConnectP99, "p99", false},
+		{summary.ConnectTCP, "TCP p99", false}, {summary.ConnectTLS, "TLS p99", false}, {summary.ConnectProtocol, "protocol p99", false},
+		{summary.MemoryConnection, "memory each", false},
+	}
+	outageColumns = []column{{summary.OutageP50, "outage p50", false}, {summary.OutageMax, "outage max", false}}
 )
 
 // group writes the tables of one group; where several are compared, its verdict stands here.
@@ -57,6 +64,14 @@ func (d *document) group(g *group, several bool) {
 		sec.add(g.table(closedColumns, true))
 		sec.say(plain, "What was lost, and what the broker used:")
 		sec.add(g.table(closedCost, false))
+	}
+	if g.comparisons[summary.ConnectPer] != nil {
+		sec.say(plain, "Connecting: how many became ready per second, from the first attempt to the last; the time of one, and its parts; the broker's memory for each.")
+		sec.add(g.table(connectColumns, false))
+	}
+	if g.comparisons[summary.OutageMax] != nil {
+		sec.say(plain, "How long lost connections were away, until they were ready again:")
+		sec.add(g.table(outageColumns, false))
 	}
 	if g.hasUnknown() {
 		sec.say(plain, fmt.Sprintf("%s not known, or too few messages for this percentile; %s: the percentile falls among lost messages.", unknown, lostWord))

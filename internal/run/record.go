@@ -32,6 +32,7 @@ type TrialRecord struct {
 	Generator    Generator     `json:"generator"`
 	Totals       []GroupTotal  `json:"totals,omitempty"`  // by window group; with what is known only at the end (lost, unconfirmed)
 	Streams      []StreamTotal `json:"streams,omitempty"` // optional
+	Members      []uint64      `json:"members,omitempty"` // deliveries to each member of a shared subscription
 	Checks       Checks        `json:"checks"`
 }
 
@@ -64,6 +65,7 @@ type Throttling struct {
 type MemoryKill struct {
 	Connections *int  `json:"connections,omitempty"` // that it had accepted by then; absent: it was not ready yet
 	LimitBytes  int64 `json:"limit_bytes,omitempty"`
+	Heap        bool  `json:"java_heap,omitempty"` // the limit is that of its Java heap
 }
 
 // Setting is one configuration value of a broker.

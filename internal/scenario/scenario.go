@@ -16,7 +16,9 @@ type Scenario struct {
 	// Description says in plain words which question the scenario answers.
 	Description string `yaml:"description"`
 	// Subjects are compared with one another: broker[:variant][/protocol][@runtime], a URL, or auto (the embedded
-	// brokers and whatever is installed). Each is a text, or a map with subject, image, auth and tls.
+	// brokers and whatever is installed). Subscribers may speak another protocol: broker/protocol>protocol. Two brokers
+	// joined by + are bridged: publishers connect to the first, subscribers to the second. Each is a text, or a map with
+	// subject, image, auth and tls.
 	Subjects []Subject `yaml:"subjects" short:"subject"`
 
 	Settings `yaml:",inline"`
@@ -74,7 +76,7 @@ type Settings struct {
 
 // Subject is a broker as written, and how to log in to it if it is an external one.
 type Subject struct {
-	// Subject is broker[:variant][/protocol][@runtime] or a URL.
+	// Subject is broker[:variant][/protocol[>protocol]][@runtime], two of them joined by +, or a URL.
 	Subject string `yaml:"subject"`
 	// Image is the container image to run instead of the one that mqlab knows, for @docker: name:tag or name@sha256:….
 	Image string `yaml:"image"`
@@ -195,8 +197,10 @@ type Connect struct {
 	Will Will `yaml:"will"`
 	// Reconnect connects again, with growing and scattered pauses, when a connection is lost.
 	Reconnect bool `yaml:"reconnect"`
-	// Rate is how many connections are opened, for example 500/s; max is as fast as the host allows.
+	// Rate is how many connections are opened, for example 500/s; max is as fast as broker and host allow.
 	Rate Rate `yaml:"rate"`
+	// AtOnce is how many connections may be on their way at one time, whatever the rate. Absent: 64.
+	AtOnce int `yaml:"at_once" min:"1" max:"10000"`
 }
 
 // Will is what the broker publishes for a client that vanishes.

@@ -79,6 +79,9 @@ func comparisonsOf(fields []*field, seed uint64) []Comparison {
 	var metrics []*Metric
 	for _, field := range fields {
 		for m := range Metrics {
+			if field.connections() < Metrics[m].connections {
+				continue
+			}
 			c, values := field.standings(&Metrics[m])
 			if slices.ContainsFunc(c.Subjects, func(s Standing) bool { return s.Median != nil || s.Lost }) {
 				all, samples, metrics = append(all, c), append(samples, values), append(metrics, &Metrics[m])
@@ -114,6 +117,15 @@ type field struct {
 	subjects []string
 	trials   map[string][]*Trial
 	unlike   []Unlike
+}
+
+// connections is how many connections the trials of the field have.
+func (f *field) connections() (most int) {
+	for _, trials := range f.trials {
+		p := &trials[0].Params
+		most = max(most, p.Publishers+p.Subscribers)
+	}
+	return most
 }
 
 // fieldsOf sorts trials into fields, in the order of points and cells.

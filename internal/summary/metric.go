@@ -10,6 +10,9 @@ type Metric struct {
 	Higher bool // more is better
 	Of     func(*Trial) *float64
 
+	// connections is from how many connections of a trial on subjects are compared by it; 0 = always.
+	connections int
+
 	times      func(*Trial) *Quantiles // where the metric is a percentile: of this
 	percentile string                  // and its name
 }
@@ -53,6 +56,17 @@ const (
 	LostRatio    = "lost_ratio"
 	BrokerCPU    = "broker_cpu_per_delivery"
 	BrokerPSS    = "broker_pss_max"
+	Imbalance    = "imbalance_ratio"
+
+	ConnectPer       = "connect_per_s"
+	ConnectP50       = "connect_p50"
+	ConnectP99       = "connect_p99"
+	ConnectTCP       = "connect_tcp_p99"
+	ConnectTLS       = "connect_tls_p99"
+	ConnectProtocol  = "connect_protocol_p99"
+	MemoryConnection = "bytes_per_connection"
+	OutageP50        = "outage_p50"
+	OutageMax        = "outage_max"
 )
 
 // Metrics are those that are compared, in the order of reports.
@@ -69,7 +83,46 @@ var Metrics = []Metric{
 	{Name: LostRatio, Words: "lost deliveries", Unit: Part, Of: func(t *Trial) *float64 { return lostRatio(&t.Counts) }},
 	{Name: BrokerCPU, Words: "broker CPU per delivery", Unit: Nanoseconds, Of: func(t *Trial) *float64 { return t.Broker.CPUPerDelivery }},
 	{Name: BrokerPSS, Words: "broker memory", Unit: Size, Of: func(t *Trial) *float64 { return toFloat(t.Broker.PSSBytesMax) }},
+	{Name: Imbalance, Words: "imbalance", Unit: Part, Of: func(t *Trial) *float64 {
+		if t.Sharing == nil {
+			return nil
+		}
+		return t.Sharing.Imbalance
+	}},
+	{Name: ConnectPer, Words: "connections opened per second", Unit: PerSecond, Higher: true, connections: enoughConnections, Of: func(t *Trial) *float64 {
+		if t.Connections == nil {
+			return nil
+		}
+		return t.Connections.PerSecond
+	}},
+	percentile(ConnectP50, "connect p50", 0, connectTime).from(enoughConnections),
+	percentile(ConnectP99, "connect p99", 3, connectTime).from(enoughConnections),
+	percentile(ConnectTCP, "connect TCP p99", 3, connectTCP).from(enoughConnections),
+	percentile(ConnectTLS, "connect TLS p99", 3, connectTLS).from(enoughConnections),
+	percentile(ConnectProtocol, "connect protocol p99", 3, connectProtocol).from(enoughConnections),
+	{Name: MemoryConnection, Words: "memory per connection", Unit: Size, Of: func(t *Trial) *float64 { return toFloat(t.Broker.BytesPerConnection) }},
+	percentile(OutageP50, "outage p50", 0, outage),
+	{Name: OutageMax, Words: "outage max", Unit: Nanoseconds, times: outage, percentile: "max", Of: func(t *Trial) *float64 {
+		if q := outage(t); q != nil {
+			return toFloat(q.Max)
+		}
+		return nil
+	}},
 }
+
+// from makes a metric one that few connections are not compared by.
+func (m Metric) from(connections int) Metric {
+	m.connections = connections
+	return m
+}
+
+var (
+	connectTime     = connecting(func(c *Connections) *Quantiles { return c.Connect })
+	connectTCP      = connecting(func(c *Connections) *Quantiles { return c.TCP })
+	connectTLS      = connecting(func(c *Connections) *Quantiles { return c.TLS })
+	connectProtocol = connecting(func(c *Connections) *Quantiles { return c.Protocol })
+	outage          = connecting(func(c *Connections) *Quantiles { return c.Outage })
+)
 
 func response(t *Trial) *Quantiles        { return t.Latency.Response }
 func service(t *Trial) *Quantiles         { return t.Latency.Service }

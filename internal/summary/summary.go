@@ -63,6 +63,7 @@ type Trial struct {
 	Client      run.Client   `json:"client"`
 	Connections *Connections `json:"connections,omitempty"`
 	Wire        *run.Wire    `json:"wire,omitempty"`
+	Sharing     *Sharing     `json:"sharing,omitempty"`
 	Events      []run.Event  `json:"events,omitempty"`
 }
 

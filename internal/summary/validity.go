@@ -323,7 +323,10 @@ func memoryKill(k *run.MemoryKill) string {
 	if k.Connections != nil {
 		text = fmt.Sprintf("killed for memory at %s connections", Count(uint64(*k.Connections)))
 	}
-	if k.LimitBytes > 0 {
+	switch {
+	case k.LimitBytes > 0 && k.Heap:
+		text += ": its Java heap of " + Bytes(uint64(k.LimitBytes)) + " is full"
+	case k.LimitBytes > 0:
 		text += ": its limit is " + Bytes(uint64(k.LimitBytes))
 	}
 	return text

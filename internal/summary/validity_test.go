@@ -56,6 +56,11 @@ func respond(d, blocked time.Duration) func(*runtest.Trial) {
 	})
 }
 
+// onEdge holds the broker to a machine.
+func onEdge(p *plan.Params) {
+	p.Profile = plan.Profile{Name: "1cpu-2gb", CPUs: 1, MemoryBytes: 2 << 30, OpenFiles: 300_000}
+}
+
 func closedLoop(p *plan.Params) { p.Pacing, p.RatePerS = "max", 1000 }
 
 var verdicts = []struct {
@@ -72,6 +77,23 @@ var verdicts = []struct {
 	{"failed without a word", nil, recordOf(func(r *run.TrialRecord) { r.State = run.Failed }), "failed", summary.Invalid, "the trial failed"},
 	{"interrupted", nil, recordOf(func(r *run.TrialRecord) { r.Checks.Interrupted = true }), "interrupted", summary.Invalid, "after 3.00 s"},
 	{"broker gone", nil, recordOf(func(r *run.TrialRecord) { r.Checks.BrokerExited = "signal: killed" }), "broker_exited", summary.Invalid, "signal: killed"},
+	{"killed for memory", nil, recordOf(func(r *run.TrialRecord) {
+		r.State, r.Failure = run.Failed, "killed for memory at 1200 connections"
+		r.Checks.KilledForMemory = &run.MemoryKill{Connections: new(1200), LimitBytes: 2 << 30}
+	}), "killed_for_memory", summary.Invalid, "killed for memory at 1,200 connections: its limit is 2.00\u202fGiB"},
+	{"killed for memory at once", nil, recordOf(func(r *run.TrialRecord) {
+		r.State, r.Checks.KilledForMemory = run.Failed, &run.MemoryKill{}
+	}), "killed_for_memory", summary.Invalid, "killed for memory before it was ready"},
+	{"heap full", nil, recordOf(func(r *run.TrialRecord) {
+		r.State, r.Checks.KilledForMemory = run.Failed, &run.MemoryKill{Connections: new(7), LimitBytes: 1 << 30, Heap: true}
+	}), "killed_for_memory", summary.Invalid, "at 7 connections: its Java heap of 1.00\u202fGiB is full"},
+	{"a child killed for memory", nil, recordOf(func(r *run.TrialRecord) { r.Checks.MemoryKills = 1 }), "memory_kills", summary.Warning, "1 of the broker's processes"},
+	{"machine not enforced", func(p *plan.Params) { p.Profile = plan.Profile{Name: "1cpu-2gb", CPUs: 1, Off: true} }, nil, "limits_off", summary.Warning, "machine 1cpu-2gb was asked for, but not enforced"},
+	{"throttled", onEdge, recordOf(func(r *run.TrialRecord) {
+		r.Broker.Throttling = &run.Throttling{Periods: 100, Throttled: 37, Time: int64(time.Second)}
+	}), "throttled", "note", "in 37.0 % of the periods"},
+	{"hardly throttled", onEdge, recordOf(func(r *run.TrialRecord) { r.Broker.Throttling = &run.Throttling{Periods: 100, Throttled: 1} }), "", summary.Valid, ""},
+	{"fewer files than the machine has", onEdge, recordOf(func(r *run.TrialRecord) { r.Broker.Limits = map[string]int64{"open_files": 1024} }), "fewer_files", "note", "may open 1,024 files, not the 300,000"},
 	{"not subscribed", nil, recordOf(func(r *run.TrialRecord) { r.Checks.SubscribersReady = false }), "subscribers_not_ready", summary.Invalid, ""},
 	{"samples dropped", nil, recordOf(func(r *run.TrialRecord) { r.Checks.SamplesDropped = 1234 }), "samples_dropped", summary.Invalid, "1,234"},
 	{"too many holes", nil, recordOf(func(r *run.TrialRecord) { r.Checks.HoleOverflow = true }), "hole_overflow", summary.Invalid, ""},

@@ -44,7 +44,9 @@ func (v *Verdict) difference(m *Metric, better, worse *Standing) string {
 		return fmt.Sprintf("%s makes %s as many %s as %s", v.Better, factor, m.Words, v.Worse)
 	case LostRatio:
 		return fmt.Sprintf("%s loses %s as many deliveries as %s", v.Worse, factor, v.Better)
-	case BrokerCPU, BrokerPSS:
+	case ConnectPer:
+		return fmt.Sprintf("%s opens %s as many connections per second as %s", v.Better, factor, v.Worse)
+	case Imbalance, BrokerCPU, BrokerPSS, MemoryConnection:
 		return fmt.Sprintf("%s has %s as much %s as %s", v.Worse, factor, m.Words, v.Better)
 	}
 	return fmt.Sprintf("%s is %s faster than %s at %s", v.Better, factor, v.Worse, m.Words)

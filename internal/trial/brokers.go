@@ -8,7 +8,7 @@ import (
 	"github.com/mqlab/mqlab/internal/run"
 )
 
-// start starts the broker, or both that a bridge joins.
+// start starts the broker, or several of it, or both that a bridge joins.
 func (j *job) start(ctx context.Context) (err error) {
 	p := &j.trial.Params
 	o := broker.Options{
@@ -18,22 +18,36 @@ func (j *job) start(ctx context.Context) (err error) {
 		j.broker, j.second, err = broker.StartBridged(ctx, j.trial.Subject, o, p.QoS)
 		return err
 	}
-	j.broker, err = broker.Start(ctx, j.trial.Subject, o)
-	return err
+	for n := range max(p.Instances, 1) {
+		b, err := broker.Start(ctx, j.trial.Subject, o)
+		if err != nil {
+			return err
+		}
+		if n == 0 {
+			j.broker = b
+		} else {
+			j.others = append(j.others, b)
+		}
+	}
+	return nil
 }
 
 // brokers are all that were started.
-func (j *job) brokers() []*broker.Instance {
-	if j.second == nil {
-		return []*broker.Instance{j.broker}
+func (j *job) brokers() (all []*broker.Instance) {
+	for _, b := range append([]*broker.Instance{j.broker, j.second}, j.others...) {
+		if b != nil {
+			all = append(all, b)
+		}
 	}
-	return []*broker.Instance{j.broker, j.second}
+	return all
 }
 
 // last is the broker that subscribers connect to.
 func (j *job) last() *broker.Instance {
-	all := j.brokers()
-	return all[len(all)-1]
+	if j.second != nil {
+		return j.second
+	}
+	return j.broker
 }
 
 // roots are the processes of all brokers: resources are those of both ends of a bridge together.

@@ -5,6 +5,7 @@ import (
 	"os"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/mqlab/mqlab/internal/monitor"
@@ -21,6 +22,9 @@ func (j *job) describeBroker() {
 		b.Config = append(b.Config, run.Setting{Key: s.Key, Value: s.Value, Source: s.Source})
 	}
 	b.Limits = j.broker.Limits
+	if n := len(j.others); n > 0 {
+		b.Config = append(b.Config, run.Setting{Key: "instances", Value: strconv.Itoa(n + 1), Source: "as written"})
+	}
 	if j.second != nil {
 		j.describeSecond()
 	}

@@ -9,7 +9,7 @@ import (
 
 // killed notes that the broker was killed for memory: a result of the trial, not a failure of the lab.
 func (j *job) killed(e *broker.MemoryError) {
-	kill := &run.MemoryKill{LimitBytes: e.Limit}
+	kill := &run.MemoryKill{LimitBytes: e.Limit, Heap: e.Heap}
 	if c := j.conns; c != nil {
 		kill.Connections = new(c.Established - c.Reconnected)
 		j.record.Connections = connections(*c)

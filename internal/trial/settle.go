@@ -41,6 +41,7 @@ func (j *job) settle(r *worker.Result) {
 	j.record.Checks.HoleOverflow = subs.Overflow > 0
 	j.record.Checks.LedgerMismatch = mismatch(pubs, subs)
 	j.record.Totals = []run.GroupTotal{{Group: engine.Publishers, Counts: *pubs}, {Group: engine.Subscribers, Counts: *subs}}
+	j.record.Members = r.Members
 	j.describeWorker(r)
 }
 

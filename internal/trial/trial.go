@@ -53,6 +53,7 @@ type job struct {
 	windows *windowQueue
 	broker  *broker.Instance
 	second  *broker.Instance        // behind a bridge; nil = there is none
+	others  []*broker.Instance      // side by side with the first
 	giveUp  context.CancelCauseFunc // ends the trial
 	conns   *engine.Connections     // at the end of the load; nil = there was none yet
 
@@ -99,10 +100,10 @@ const stopTime = 15 * time.Second
 func (j *job) do(ctx context.Context) (err error) {
 	j.totals = map[string]*ledger.Counts{}
 	j.windows = newWindowQueue(j.take)
-	if err := j.start(ctx); err != nil {
-		return interrupted(ctx, err)
-	}
 	defer func() {
+		if j.broker == nil {
+			return
+		}
 		j.readMemory()
 		stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTime)
 		defer cancel()
@@ -110,6 +111,9 @@ func (j *job) do(ctx context.Context) (err error) {
 			j.record.Broker.Stderr = e.Error()
 		}
 	}()
+	if err := j.start(ctx); err != nil {
+		return interrupted(ctx, err)
+	}
 	j.describeBroker()
 	if err := j.out.Begin(*j.record); err != nil {
 		return err
@@ -173,6 +177,9 @@ func (j *job) drive(ctx context.Context) error {
 	}
 	share := worker.Whole(runNumber(j.RunID, j.trial.ID), j.trial, j.broker.URL)
 	share.SubscribeURL = j.last().SubscribeURL
+	for _, b := range j.others {
+		share.Others = append(share.Others, worker.Address{URL: b.URL, SubscribeURL: b.SubscribeURL})
+	}
 	w, err := worker.NewLocal(share, worker.Credentials(login), j.Place, sink)
 	if err != nil {
 		return err

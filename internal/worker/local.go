@@ -26,6 +26,7 @@ type Local struct {
 	sink    Sink
 	dial    *dialer         // of publishers
 	hear    *dialer         // of subscribers
+	others  []sides         // of further brokers
 	ctx     context.Context // of everything that runs in the background
 	cancel  context.CancelFunc
 	shards  []shard
@@ -35,6 +36,9 @@ type Local struct {
 	mu      sync.Mutex // guards what shards gather at the end
 	failed  chan error // what a shard ended with, when it was not told to end
 }
+
+// sides are the dialers to one broker.
+type sides struct{ dial, hear *dialer }
 
 // shard is one Core with what drives it.
 type shard struct {
@@ -67,15 +71,17 @@ func NewLocal(share Share, cred Credentials, where netns.Place, sink Sink) (*Loc
 	p := &share.Trial.Params
 	w := &Local{share: share, sink: sink, failed: make(chan error, 1)}
 	w.ctx, w.cancel = context.WithCancel(context.Background())
-	var err error
-	if w.dial, err = w.newDialer(where, share.URL, share.Trial.Subject.Protocol); err != nil {
+	first, err := w.newSides(where, Address{share.URL, share.SubscribeURL})
+	if err != nil {
 		return nil, err
 	}
-	w.hear = w.dial
-	if share.SubscribeURL != "" && share.SubscribeURL != share.URL {
-		if w.hear, err = w.newDialer(where, share.SubscribeURL, share.Trial.Subject.SubscribeProtocol()); err != nil {
+	w.dial, w.hear = first.dial, first.hear
+	for _, a := range share.Others {
+		next, err := w.newSides(where, a)
+		if err != nil {
 			return nil, err
 		}
+		w.others = append(w.others, next)
 	}
 	makers, err := newSessions(&w.share, cred, w.dial.tls != nil)
 	if err != nil {
@@ -87,6 +93,30 @@ func NewLocal(share Share, cred Credentials, where netns.Place, sink Sink) (*Loc
 	w.facts.Settings = makers.settings
 	w.fill(makers)
 	return w, nil
+}
+
+func (w *Local) newSides(where netns.Place, a Address) (s sides, err error) {
+	subject := &w.share.Trial.Subject
+	if s.dial, err = w.newDialer(where, a.URL, subject.Protocol); err != nil {
+		return s, err
+	}
+	s.hear = s.dial
+	if a.SubscribeURL != "" && a.SubscribeURL != a.URL {
+		s.hear, err = w.newDialer(where, a.SubscribeURL, subject.SubscribeProtocol())
+	}
+	return s, err
+}
+
+// towards is the dialer of connection n: first, or the same side of the broker that the n-th pair belongs to.
+func (w *Local) towards(n int, first *dialer) *dialer {
+	switch at := n % (len(w.others) + 1); {
+	case at == 0:
+		return first
+	case first == w.dial:
+		return w.others[at-1].dial
+	default:
+		return w.others[at-1].hear
+	}
 }
 
 // loops is how many event loops serve the share: all cores but one, which is left to the broker.
@@ -140,7 +170,11 @@ func (w *Local) fill(s *sessions) {
 		w.addSubscribers(s.firstLeg, w.dial, func(*plan.Params) *engine.ReadPace { return nil })
 	}
 	for n := w.share.Publishers.From; n < w.share.Publishers.To; n++ {
-		w.add(n%len(w.shards), s.publisher(n), nil)
+		spec := s.publisher(n)
+		if by := w.towards(n, w.dial); by != w.dial {
+			spec.Dialer = by
+		}
+		w.add(n%len(w.shards), spec, nil)
 	}
 }
 
@@ -161,8 +195,8 @@ func (w *Local) addSubscribers(describe func(int, []ledger.Tracker) engine.Clien
 			common = trackers
 		}
 		spec := describe(n, trackers)
-		if by != w.dial {
-			spec.Dialer = by
+		if to := w.towards(n, by); to != w.dial {
+			spec.Dialer = to
 		}
 		w.add(at, spec, pace(p))
 	}
@@ -198,13 +232,16 @@ func (w *Local) Prepare(ctx context.Context) error {
 
 // connect dials one client after the other, and returns when all are ready.
 func (w *Local) connect(ctx context.Context) error {
+	p := &w.share.Trial.Params.Connect
+	began := clock.Now()
 	for i, c := range w.clients {
-		if err := w.await(ctx, func() bool { return i-w.ready() < atOnce(i) }); err != nil {
+		if err := w.await(ctx, func() bool { return i-w.ready() < atOnce(i, p.AtOnce) }); err != nil {
 			return err
 		}
 		at := clock.Now()
-		if rate := w.share.Trial.Params.Connect.RatePerS; rate > 0 {
-			if err := pause(ctx, time.Duration(1e9/rate)); err != nil {
+		if p.RatePerS > 0 {
+			at = began + int64(float64(i)/p.RatePerS*1e9)
+			if err := pause(ctx, time.Duration(at-clock.Now())); err != nil {
 				return err
 			}
 		}
@@ -214,12 +251,16 @@ func (w *Local) connect(ctx context.Context) error {
 	return w.await(ctx, func() bool { return w.ready() == len(w.clients) })
 }
 
+// usualAtOnce is how many connections are on their way at one time unless the scenario says otherwise: fewer than the queue of new
+// connections of any broker holds.
+const usualAtOnce = 64
+
 // atOnce is how many connections may be on their way when i are dialled: one at first, then many.
-func atOnce(i int) int {
+func atOnce(i, most int) int {
 	if i <= 1 {
 		return 1
 	}
-	return 64
+	return cmp.Or(most, usualAtOnce)
 }
 
 // dialTime is how long connecting n times may take beyond the time-out of a single one.

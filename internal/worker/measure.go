@@ -120,7 +120,19 @@ func (w *Local) finish(complete bool) *Result {
 		s.core.Flush(now)
 		s.core.Goodbye(now)
 	})
+	r.Members = w.members()
 	return r
+}
+
+// members is how many messages each member of a shared subscription got; nil where nothing is shared.
+func (w *Local) members() (delivered []uint64) {
+	if w.share.Trial.Params.Pattern != plan.PatternShared {
+		return nil
+	}
+	for _, c := range w.clients[:w.share.Subscribers.Len()] {
+		delivered = append(delivered, w.shards[c.shard].core.Delivered(int(c.id)))
+	}
+	return delivered
 }
 
 func (w *Local) spun() (sum time.Duration) {

@@ -30,8 +30,16 @@ type Share struct {
 	URL   string     `json:"url"`
 	// SubscribeURL is where subscribers connect; empty = where publishers do.
 	SubscribeURL string `json:"subscribe_url,omitempty"`
-	Publishers   Span   `json:"publishers"`
-	Subscribers  Span   `json:"subscribers"`
+	// Others are further brokers, not joined to the first: pair n belongs to the (n modulo their number)-th of all.
+	Others      []Address `json:"others,omitempty"`
+	Publishers  Span      `json:"publishers"`
+	Subscribers Span      `json:"subscribers"`
+}
+
+// Address is where one broker is.
+type Address struct {
+	URL          string `json:"url"`
+	SubscribeURL string `json:"subscribe_url,omitempty"` // as that of a Share
 }
 
 // Span is a range of numbers [From, To).
@@ -69,6 +77,7 @@ type Sampler interface {
 type Result struct {
 	Books       []engine.StreamBook
 	Receipts    []Receipt
+	Members     []uint64 // deliveries to each member of a shared subscription
 	Connections engine.Connections
 	Measured    time.Duration // how long the measure window really was
 	Spun        time.Duration // deliberate spinning within it
