@@ -318,6 +318,9 @@ func (c *box) wait(ended client.ContainerWaitResult, i *Instance, cancel context
 	case <-c.logs:
 	case <-time.After(engineLimit):
 	}
+	if heapExhausted(end, i.stderr.String()) {
+		end.memory, end.heap = true, true
+	}
 	i.ended(end)
 }
 

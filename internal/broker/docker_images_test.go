@@ -46,13 +46,13 @@ func TestWhatContainersAreGiven(t *testing.T) {
 			"/etc/rabbitmq/conf.d/90-mqlab.conf", "loopback_users = none", "/etc/rabbitmq/enabled_plugins", "[rabbitmq_mqtt].",
 		}, []uint16{5672, 1883}},
 		{"hivemq", site{variant: AsShipped, profile: machine}, []string{
-			"JAVA_OPTS=-Xmx1024m", "/opt/hivemq/conf/config.xml", "<hivemq>", "<listeners>", "<tcp-listener>", "<port>1883</port>",
+			"JAVA_OPTS=-Xmx1024m -XX:+ExitOnOutOfMemoryError", "/opt/hivemq/conf/config.xml", "<hivemq>", "<listeners>", "<tcp-listener>", "<port>1883</port>",
 			"<bind-address>0.0.0.0</bind-address>", "</tcp-listener>", "</listeners>",
 			"<anonymous-usage-statistics>", "<enabled>false</enabled>", "</anonymous-usage-statistics>", "</hivemq>",
 		}, []uint16{1883}},
 		{"artemis", site{variant: AsShipped}, []string{"ARTEMIS_USER=mqlab", "ARTEMIS_PASSWORD=mqlab", "ANONYMOUS_LOGIN=true"}, []uint16{1883}},
 		{"artemis", site{variant: Tuned, protocol: plan.AMQP10, profile: machine}, []string{
-			"ARTEMIS_USER=mqlab", "ARTEMIS_PASSWORD=mqlab", "ANONYMOUS_LOGIN=true", "JAVA_ARGS_APPEND=-Xmx1024m -Dbrokerconfig.maxDiskUsage=98",
+			"ARTEMIS_USER=mqlab", "ARTEMIS_PASSWORD=mqlab", "ANONYMOUS_LOGIN=true", "JAVA_ARGS_APPEND=-Xmx1024m -XX:+ExitOnOutOfMemoryError -Dbrokerconfig.maxDiskUsage=98",
 		}, []uint16{1883, 5672}},
 		{"artemis", site{variant: Tuned}, []string{
 			"ARTEMIS_USER=mqlab", "ARTEMIS_PASSWORD=mqlab", "ANONYMOUS_LOGIN=true", "JAVA_ARGS_APPEND=-Xms2g -Xmx2g -Dbrokerconfig.maxDiskUsage=98",

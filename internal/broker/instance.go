@@ -62,7 +62,7 @@ type vessel interface {
 	terminate() error // ask it to end
 	// serves returns nil if it is this broker that listens at address, and at none that other hosts reach.
 	serves(address string) error
-	clear() error     // kill what is left of it, and leave no trace
+	clear() error // kill what is left of it, and leave no trace
 }
 
 // ended notes how the broker ended, and tells if nobody asked for it.
@@ -91,7 +91,10 @@ func (i *Instance) outOfMemory(when string) error {
 	if limit == 0 && i.cell != nil { // it ended before limits were read back
 		limit = i.cell.asked.MemoryBytes
 	}
-	return &MemoryError{Broker: i.name, Limit: limit, When: when}
+	if i.end.heap {
+		limit /= heapShare
+	}
+	return &MemoryError{Broker: i.name, Limit: limit, Heap: i.end.heap, When: when}
 }
 
 // Exited brings one error that says how the broker ended, if it ended by itself, and is closed when it has ended. The

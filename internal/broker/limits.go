@@ -6,6 +6,7 @@ import (
 	"math"
 	"os"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/mqlab/mqlab/internal/cgroup"
@@ -168,6 +169,7 @@ func (c *cell) killed(root exit) bool {
 type MemoryError struct {
 	Broker string
 	Limit  int64 // bytes; 0 = not known
+	Heap   bool  // it was the heap of its Java runtime that was full
 	When   string
 }
 
@@ -177,7 +179,10 @@ func (e *MemoryError) Error() string {
 	if e.When != "" {
 		text += " " + e.When
 	}
-	if e.Limit > 0 {
+	switch {
+	case e.Heap && e.Limit > 0:
+		text += ": its Java heap of " + memoryWords(e.Limit) + " is full"
+	case e.Limit > 0:
 		text += ": its limit is " + memoryWords(e.Limit)
 	}
 	return text
@@ -201,21 +206,30 @@ func memoryWords(n int64) string {
 	return strconv.FormatFloat(math.Round(float64(n)/size*10)/10, 'f', -1, 64) + unit
 }
 
-// heap is the part of a machine's memory that a Java broker gets as its heap: half, as the rest is for buffers outside of
-// the heap, code, threads and the kernel's share. false = unlimited: the runtime's own default, a quarter of the host.
-func (s *site) heap() (bytes int64, ok bool) {
-	if s.profile.Off || s.profile.MemoryBytes == 0 {
-		return 0, false
+// memory is that of the machine; 0 = the whole host's.
+func (s *site) memory() int64 {
+	if s.profile.Off {
+		return 0
 	}
-	return s.profile.MemoryBytes / 2, true
+	return s.profile.MemoryBytes
 }
 
-// heapFlags are the flags of a Java runtime for heap, with the setting that reports them; none where it is unlimited.
+// heapShare is the part of a machine's memory that a Java broker gets as its heap: the other half is for buffers outside
+// of the heap, code, threads and the kernel's share.
+const heapShare = 2
+
+// heapFlags are the flags of a Java runtime on a machine with little memory, with the setting that reports them; none
+// where it is unlimited, when the runtime takes a quarter of the host. A broker whose heap is full ends, so that it is
+// known: otherwise it lives on as a broker that does not answer.
 func (s *site) heapFlags() (flags []string, config []Setting) {
-	bytes, ok := s.heap()
-	if !ok {
+	if s.memory() == 0 {
 		return nil, nil
 	}
-	flag := "-Xmx" + strconv.FormatInt(bytes>>20, 10) + "m"
-	return []string{flag}, []Setting{{"java heap", flag + " (half of the machine's memory)", asWritten}}
+	flag := "-Xmx" + strconv.FormatInt(s.memory()/heapShare>>20, 10) + "m"
+	return []string{flag, "-XX:+ExitOnOutOfMemoryError"}, []Setting{{"java heap", flag + " (half of the machine's memory)", asWritten}}
+}
+
+// heapExhausted recognises the end of a Java runtime whose heap is full: by its exit code, and what it says then.
+func heapExhausted(end exit, said string) bool {
+	return end.known && end.signal == 0 && end.code == 3 && strings.Contains(said, "Terminating due to java.lang.OutOfMemoryError")
 }

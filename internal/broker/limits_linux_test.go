@@ -182,3 +182,15 @@ func TestKilledLabLeavesNoControlGroup(t *testing.T) {
 	_ = cmd.Wait()
 	until(t, "the control groups are gone", func() bool { return gone(dirs) })
 }
+
+func TestHeapIsExhausted(t *testing.T) {
+	limitable(t)
+	o := options(t)
+	o.Profile = small
+	o.Binary = script(t, "echo Terminating due to java.lang.OutOfMemoryError: Java heap space; exit 3\n")
+	_, err := Start(t.Context(), subject("mosquitto", Process, AsShipped), o)
+	var memory *MemoryError
+	if !errors.As(err, &memory) || err.Error() != "mosquitto was killed for memory before it was ready: its Java heap of 32 MiB is full" {
+		t.Errorf("%v", err)
+	}
+}

@@ -41,6 +41,9 @@ func (p *process) wait(i *Instance) {
 	_ = p.cmd.Wait()
 	end := exitOf(p.cmd.ProcessState)
 	end.memory = i.cell.killed(end)
+	if heapExhausted(end, i.stderr.String()) {
+		end.memory, end.heap = true, true
+	}
 	i.ended(end)
 }
 
@@ -50,6 +53,7 @@ type exit struct {
 	code   int
 	signal syscall.Signal // that ended it; 0 = it exited by itself
 	memory bool           // it, or a process of it, was killed for want of memory
+	heap   bool           // the memory was the heap of its Java runtime
 }
 
 func exitOf(s *os.ProcessState) exit {

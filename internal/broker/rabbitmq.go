@@ -164,6 +164,10 @@ func rabbitSettings(s *site) (config []Setting) {
 	if s.maxMessage > rabbitMaxMessage {
 		config = append(config, Setting{"max_message_size", strconv.Itoa(s.maxMessage), asWritten})
 	}
+	if memory := s.memory(); memory > 0 {
+		// It takes the memory of the host for its own where it cannot see the machine's.
+		config = append(config, Setting{"total_memory_available_override_value", strconv.FormatInt(memory, 10), asWritten})
+	}
 	if s.variant != Tuned {
 		return config
 	}
