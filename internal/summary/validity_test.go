@@ -80,13 +80,13 @@ var verdicts = []struct {
 	{"killed for memory", nil, recordOf(func(r *run.TrialRecord) {
 		r.State, r.Failure = run.Failed, "killed for memory at 1200 connections"
 		r.Checks.KilledForMemory = &run.MemoryKill{Connections: new(1200), LimitBytes: 2 << 30}
-	}), "killed_for_memory", summary.Invalid, "killed for memory at 1,200 connections: its limit is 2.00\u00a0GiB"},
+	}), "killed_for_memory", summary.Invalid, "killed for memory at 1,200 connections: its limit is 2.00 GiB"},
 	{"killed for memory at once", nil, recordOf(func(r *run.TrialRecord) {
 		r.State, r.Checks.KilledForMemory = run.Failed, &run.MemoryKill{}
 	}), "killed_for_memory", summary.Invalid, "killed for memory before it was ready"},
 	{"heap full", nil, recordOf(func(r *run.TrialRecord) {
 		r.State, r.Checks.KilledForMemory = run.Failed, &run.MemoryKill{Connections: new(7), LimitBytes: 1 << 30, Heap: true}
-	}), "killed_for_memory", summary.Invalid, "at 7 connections: its Java heap of 1.00\u00a0GiB is full"},
+	}), "killed_for_memory", summary.Invalid, "at 7 connections: its Java heap of 1.00 GiB is full"},
 	{"a child killed for memory", nil, recordOf(func(r *run.TrialRecord) { r.Checks.MemoryKills = 1 }), "memory_kills", summary.Warning, "1 of the broker's processes"},
 	{"machine not enforced", func(p *plan.Params) { p.Profile = plan.Profile{Name: "1cpu-2gb", CPUs: 1, Off: true} }, nil, "limits_off", summary.Warning, "machine 1cpu-2gb was asked for, but not enforced"},
 	{"throttled", onEdge, recordOf(func(r *run.TrialRecord) {
