@@ -58,8 +58,8 @@ func (r *resolver) checkSubject(p *scenario.Point, s Subject) {
 	if p.Load.Storage != "" && s.Protocol != JetStream && s.Subscribe != JetStream {
 		report("load.storage", "is for JetStream: %s keeps no stream", s.Protocol)
 	}
-	if s.Bridge != nil && (p.Broker.Persistence != "" || p.Broker.Instances > 1) {
-		report("broker", "the two brokers of a bridge are set up as their variants say, one of each")
+	if s.Bridge != nil && p.Broker.Persistence != "" {
+		report("broker.persistence", "the brokers of a bridge are set up as their variants say")
 	}
 	if s.Runtime == "docker" && slices.ContainsFunc(p.Faults, func(f scenario.Fault) bool { return f.Pause == 0 }) {
 		report("faults", "a broker in a container is not ended and started again")
