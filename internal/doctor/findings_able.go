@@ -73,13 +73,14 @@ func cgroups(f *Facts) Finding {
 	for _, g := range f.Cgroups {
 		writable = writable || g.Writable != nil && *g.Writable && len(g.Controllers) > 0
 	}
-	d := Finding{Status: OK, Value: strings.Join(append(parts, "writable"), "; "), Means: notUsed + "; with them a broker can be given a fixed share of CPU and memory"}
+	d := Finding{Status: OK, Value: strings.Join(append(parts, "writable"), "; "), Means: "a broker can be held to the CPU and memory of a smaller machine (--machine)"}
 	if !writable {
+		d.Means = "no broker can be held to the CPU and memory of a smaller machine (--machine), except in a container"
 		d.Status, d.Value = Note, strings.Join(append(parts, "not writable by this user"), "; ")
 	}
 	return d
 }
 
 func docker(f *Facts) Finding {
-	return f.Docker.say("its engine answers", notUsed+"; brokers that come as containers need it", Note)
+	return f.Docker.say("its engine answers", "brokers run as containers (NAME@docker)", Note)
 }
