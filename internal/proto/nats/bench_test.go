@@ -76,3 +76,25 @@ func BenchmarkFeed(b *testing.B) {
 }
 
 func byteCount(n int) string { return string(appendUint(nil, uint64(n))) + "B" }
+
+// BenchmarkJetStream: a message published with QoS 1 and confirmed, and one delivered and acknowledged.
+func BenchmarkJetStream(b *testing.B) {
+	c := consuming(b, &testStream, 1)
+	payload := make([]byte, 64)
+	m := proto.Message{Token: 12, Topic: []byte("a.b"), Payload: payload, QoS: 1}
+	in := []byte(inboxMessage("12", `{"stream":"S", "seq":123456}`))
+	in = appendMessage(in, "MSG ", m.Topic, "2 $JS.ACK.S.C.1.5.5.1700000000000000000.0 ", nil, payload)
+	out := make([]byte, 0, 4096)
+	var ev proto.Event
+	b.ReportAllocs()
+	for b.Loop() {
+		out, _ = c.Publish(&m, out[:0])
+		for rest := in; len(rest) > 0; {
+			n, o, err := c.Feed(0, rest, out, &ev)
+			if err != nil || n == 0 {
+				b.Fatal(err)
+			}
+			rest, out = rest[n:], o
+		}
+	}
+}

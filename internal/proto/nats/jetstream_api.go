@@ -27,12 +27,13 @@ type Stream struct {
 	Subjects      []string // what it takes
 	Storage       string   // StorageFile or StorageMemory
 	MaxMessages   int64    // the oldest go when there are more; 0 = no bound
-	Durable       bool     // consumers survive their connection, for as long as Inactive says (0 = for ever)
 	MaxAckPending int      // unacknowledged deliveries of a consumer; 0 = the server's default
-	Inactive      time.Duration
 	MaxWaiting    int      // requests for messages that may wait at a consumer; 0 = the server's default
 	HoldAcks      bool     // deliveries are never acknowledged
 	Delete        bool     // Close deletes the stream
+	Durable       bool     // consumers survive their connection
+	// Inactive is how long durable consumers are kept without a client; 0 = for ever.
+	Inactive time.Duration
 }
 
 // Validate reports what is wrong with a stream.
