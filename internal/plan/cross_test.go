@@ -82,3 +82,14 @@ func TestWeakerPromiseHolds(t *testing.T) {
 		}
 	}
 }
+
+func TestBridgeNeeds(t *testing.T) {
+	s, err := ParseSubject("mosquitto+mochi")
+	if err != nil {
+		t.Fatal(err)
+	}
+	trial := Trial{Subject: s, Params: Params{Publishers: 3, Subscribers: 2}}
+	if e := trial.Estimate(); e.BrokerStarts != 2 || e.Connections != 7 {
+		t.Errorf("needs %d brokers and %d connections", e.BrokerStarts, e.Connections)
+	}
+}

@@ -60,16 +60,16 @@ func (t *Trial) Estimate() Estimate {
 		Messages:     int64(messages),
 		Deliveries:   int64(deliveries),
 		PayloadBytes: int64((messages + deliveries) * float64(p.PayloadBytes)),
-		Connections:  p.connections(),
-		OpenFiles:    p.connections() + 1,
-		Ports:        p.connections() + 1,
+		Connections:  t.connections(),
+		OpenFiles:    t.connections() + 1,
+		Ports:        t.connections() + 1,
 		DurationMax:  t.longest(),
 	}
 	e.Duration = e.DurationMax - p.Phases.Drain + min(p.Phases.Drain, shortDrain)
 	if t.Subject.Runtime == "external" {
-		e.PortsAway = p.connections()
+		e.PortsAway = t.connections()
 	} else {
-		e.BrokerStarts = max(p.Instances, 1)
+		e.BrokerStarts = t.starts()
 	}
 	if p.Pacing == "max" {
 		e.AsFastAsPossible = 1
@@ -80,15 +80,32 @@ func (t *Trial) Estimate() Estimate {
 // longest is how long the trial takes with its whole drain.
 func (t *Trial) longest() time.Duration {
 	p := &t.Params
-	connect := time.Duration(p.connections()) * perConnection
+	connect := time.Duration(t.connections()) * perConnection
 	if rate := p.Connect.RatePerS; rate > 0 {
-		connect = max(connect, time.Duration(float64(p.connections())/rate*float64(time.Second)))
+		connect = max(connect, time.Duration(float64(t.connections())/rate*float64(time.Second)))
 	}
 	d := connect + p.Phases.Settle + p.Phases.WarmUp + p.Phases.Measure + p.Phases.Drain
 	if t.Subject.Runtime != "external" {
-		d += startStop * time.Duration(max(p.Instances, 1))
+		d += startStop * time.Duration(t.starts())
 	}
 	return d
+}
+
+// starts is how many brokers are started.
+func (t *Trial) starts() int {
+	if t.Subject.Bridge != nil {
+		return 2
+	}
+	return max(t.Params.Instances, 1)
+}
+
+// connections are those of publishers and subscribers, and of those that hear at the near end of a bridge.
+func (t *Trial) connections() int {
+	n := t.Params.connections()
+	if t.Subject.Bridge != nil {
+		n += t.Params.Subscribers
+	}
+	return n
 }
 
 func (p *Params) connections() int { return p.Publishers + p.Subscribers }
