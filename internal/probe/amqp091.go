@@ -37,8 +37,8 @@ func prepareAMQP(ctx context.Context, l *lab, r *Report) ([]step, error) {
 		{[]string{AskInFlight}, "publish to a consumer that never acknowledges, without prefetch", 4 * patience, n.inFlight},
 		{[]string{AskNagle}, nagleHow, 2 * patience, n.nagle},
 		{[]string{AskSlow}, "publish to a consumer that does not read", 6 * patience, n.slow},
-		{[]string{AskTerm}, "durable queue, persistent messages; end by SIGTERM, start again", 8 * patience, n.survival(AskTerm, false)},
-		{[]string{AskKill}, "durable queue, persistent messages; end by SIGKILL, start again", 8 * patience, n.survival(AskKill, true)},
+		{[]string{AskTerm}, "durable queue, persistent messages; end by SIGTERM, start again", survivalLimit, n.survival(AskTerm, false)},
+		{[]string{AskKill}, "durable queue, persistent messages; end by SIGKILL, start again", survivalLimit, n.survival(AskKill, true)},
 	}, nil
 }
 
@@ -329,8 +329,8 @@ func (n *amqpLab) slow(ctx context.Context) ([]Answer, error) {
 // survival publishes to a durable queue, restarts the broker, and looks what is left.
 func (n *amqpLab) survival(question string, kill bool) func(ctx context.Context) ([]Answer, error) {
 	return func(ctx context.Context) ([]Answer, error) {
-		if n.restart == nil {
-			return []Answer{undecided(question, notOurs)}, nil
+		if why := n.whyNoRestart(); why != "" {
+			return []Answer{undecided(question, "%s", why)}, nil
 		}
 		key, name := n.key(), "survivor"
 		if err := n.away(ctx, name, key); err != nil {

@@ -30,6 +30,7 @@ type lab struct {
 	login   broker.Login
 	subject plan.Subject
 	restart func(ctx context.Context, kill bool) error
+	lost    error  // why the broker did not come back from a restart
 	run     string // unique: in all topics, identifiers and keys
 	topics  int    // made so far
 	undo    map[string]func(ctx context.Context) error

@@ -1,6 +1,7 @@
 package probe
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 
@@ -16,6 +17,7 @@ type sizeSeen struct {
 	passed   int           // the largest payload that arrived; -1 = none
 	refused  int           // the smallest that did not; 0 = none
 	words    string        // of the broker about that one
+	silent   int           // a payload at which the broker did not answer in time, which ended the search; 0 = none
 }
 
 // search tries sizes by passes: the claimed one and one byte more where that is small enough, then ever larger ones, and
@@ -30,6 +32,8 @@ func (s *sizeSeen) search(passes func(size int) (bool, string, error)) error {
 	try := func(size int) error {
 		ok, words, err := passes(size)
 		switch {
+		case errors.Is(err, errQuiet) && s.passed > 0:
+			s.silent = size
 		case err != nil:
 			return err
 		case ok:
@@ -43,11 +47,11 @@ func (s *sizeSeen) search(passes func(size int) (bool, string, error)) error {
 		if err := try(size); err != nil {
 			return err
 		}
-		if s.refused > 0 {
+		if s.refused > 0 || s.silent > 0 {
 			break
 		}
 	}
-	for low := max(s.passed, 0); s.refused > low+1; low = max(s.passed, low) {
+	for low := max(s.passed, 0); s.refused > low+1 && s.silent == 0; low = max(s.passed, low) {
 		middle := low + (s.refused-low)/2
 		if middle < minPayload {
 			break
@@ -86,10 +90,16 @@ func (s *sizeSeen) answer(question string) Answer {
 		return undecided(question, "not even %d bytes pass: %s; %s", s.refused, s.words, evidence)
 	}
 	evidence += "; a payload of " + count(s.passed) + " bytes arrived"
+	if s.silent > 0 {
+		evidence += fmt.Sprintf(", one of %s was not answered in time", count(s.silent))
+	}
 	if s.refused == 0 {
 		return decided(question, "none to "+summary.Bytes(uint64(s.passed)), "%s", evidence).with("tried_bytes", int64(s.passed))
 	}
 	evidence += fmt.Sprintf(", one of %s did not: %s", count(s.refused), s.words)
+	if s.silent > 0 {
+		return undecided(question, "%s", evidence)
+	}
 	a := decided(question, count(s.passed)+" B payload", "%s", evidence).with("payload_bytes", int64(s.passed))
 	if s.overhead != nil {
 		whole := s.passed + s.overhead(s.passed)

@@ -71,8 +71,8 @@ func (m *mqttLab) steps() []step {
 		{[]string{AskInFlight}, "publish QoS 1 to a subscriber that never acknowledges", 4 * patience, m.inFlight},
 		{[]string{AskNagle}, nagleHow, 2 * patience, m.nagle},
 		{[]string{AskSlow}, "QoS 0 to a subscriber that does not read", 5 * patience, m.slow},
-		{[]string{AskTerm}, "store, end the broker by SIGTERM, start it again", 4 * patience, m.survival(AskTerm, false)},
-		{[]string{AskKill}, "store, end the broker by SIGKILL, start it again", 4 * patience, m.survival(AskKill, true)},
+		{[]string{AskTerm}, "store, end the broker by SIGTERM, start it again", survivalLimit, m.survival(AskTerm, false)},
+		{[]string{AskKill}, "store, end the broker by SIGKILL, start it again", survivalLimit, m.survival(AskKill, true)},
 	}
 }
 

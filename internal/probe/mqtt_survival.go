@@ -11,8 +11,8 @@ const survivalMessages = 10
 // survival stores a retained message and messages for a session that is away, restarts the broker, and looks what is left.
 func (m *mqttLab) survival(question string, kill bool) func(ctx context.Context) ([]Answer, error) {
 	return func(ctx context.Context) ([]Answer, error) {
-		if m.restart == nil {
-			return []Answer{undecided(question, notOurs)}, nil
+		if why := m.whyNoRestart(); why != "" {
+			return []Answer{undecided(question, "%s", why)}, nil
 		}
 		topic, id := m.topic(), m.id("survivor")
 		if err := m.away(ctx, id, topic, 1); err != nil {

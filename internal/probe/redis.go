@@ -28,8 +28,8 @@ func prepareRedis(ctx context.Context, l *lab, r *Report) ([]step, error) {
 		{[]string{AskStreams}, "add entries, read them by a consumer group", 2 * patience, n.streams},
 		{[]string{AskNagle}, nagleHow, 2 * patience, n.nagle},
 		{[]string{AskSlow}, "publish to a subscriber that does not read", 5 * patience, n.slow},
-		{[]string{AskTerm}, "add to a stream, end the broker by SIGTERM, start it again", 4 * patience, n.survival(AskTerm, false)},
-		{[]string{AskKill}, "add to a stream, end the broker by SIGKILL, start it again", 4 * patience, n.survival(AskKill, true)},
+		{[]string{AskTerm}, "add to a stream, end the broker by SIGTERM, start it again", survivalLimit, n.survival(AskTerm, false)},
+		{[]string{AskKill}, "add to a stream, end the broker by SIGKILL, start it again", survivalLimit, n.survival(AskKill, true)},
 	}, nil
 }
 
@@ -289,8 +289,8 @@ func (n *redisLab) slow(ctx context.Context) ([]Answer, error) {
 // survival adds to a stream, restarts the broker, and looks what is left. Channels keep nothing, see AskAbsent.
 func (n *redisLab) survival(question string, kill bool) func(ctx context.Context) ([]Answer, error) {
 	return func(ctx context.Context) ([]Answer, error) {
-		if n.restart == nil {
-			return []Answer{undecided(question, notOurs)}, nil
+		if why := n.whyNoRestart(); why != "" {
+			return []Answer{undecided(question, "%s", why)}, nil
 		}
 		w, err := n.redisWire(ctx)
 		if err != nil {

@@ -8,10 +8,25 @@ import (
 
 const notOurs = "it needs a restart, and this broker was not started by mqlab"
 
+// survivalLimit is for a restart and what is done before and after; brokers in Java or Erlang take ten seconds.
+const survivalLimit = 25 * time.Second
+
+// whyNoRestart says what forbids to restart the broker; empty = nothing.
+func (l *lab) whyNoRestart() string {
+	switch {
+	case l.restart == nil:
+		return notOurs
+	case l.lost != nil:
+		return l.lost.Error()
+	}
+	return ""
+}
+
 // restarted ends the broker, starts it again, and waits until it can be greeted.
 func (l *lab) restarted(ctx context.Context, kill bool, greet func() error) error {
 	if err := l.restart(ctx, kill); err != nil {
-		return fmt.Errorf("restart: %w", err)
+		l.lost = fmt.Errorf("restart: %w", err)
+		return l.lost
 	}
 	for {
 		err := greet()
