@@ -27,7 +27,7 @@ func newProbe() *cobra.Command {
 	var flags probeFlags
 	cmd := &cobra.Command{
 		Use:   "probe BROKER|URL",
-		Short: "find out what a broker can do, and where its limits are, by trying it",
+		Short: "find out what a broker can do, by trying it",
 		Long: `Find out what a broker can do, by trying it: protocol versions, guarantees,
 retained messages, sessions, limits, what happens to slow consumers, what
 survives its end. Nothing is looked up; "not decided" says why.

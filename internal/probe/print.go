@@ -26,7 +26,11 @@ func Print(w io.Writer, r *Report, width int) error {
 	if r.Version != "" {
 		what += " " + r.Version
 	}
-	fmt.Fprintf(&b, "%s by %s, asked in %.1f s\n\n", what, r.Protocol, r.Took.Seconds())
+	fmt.Fprintf(&b, "%s by %s, asked in %.1f s\n", what, r.Protocol, r.Took.Seconds())
+	if r.Subject.TLS.SkipVerify {
+		b.WriteString("The broker's certificate was not verified.\n")
+	}
+	b.WriteString("\n")
 	const question, value, least = 19, 21, 20
 	rest := max(width-question-value-4, least)
 	row := func(q, v, saw string) {
