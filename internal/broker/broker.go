@@ -67,6 +67,8 @@ type Options struct {
 	Bridge          *Bridge // where the broker hands on everything; nil = nowhere
 	// Profile is the machine that the broker is held to. An external broker is not.
 	Profile plan.Profile
+	// Beside is a broker that runs already, whose machine this one shares; nil = it has its own.
+	Beside *Instance
 	// Persistence is whether sessions and messages are kept on disk: plan.PersistenceOn, plan.PersistenceOff; empty = as the
 	// variant has it.
 	Persistence string

@@ -73,6 +73,8 @@ func startContainer(ctx context.Context, s plan.Subject, o Options) (*Instance, 
 		return nil, errUnknown(s)
 	case o.Place != netns.Host:
 		return nil, fmt.Errorf("%s: a container runs on this host, not in another network", s.Broker)
+	case o.Beside != nil && o.Profile.Limited() && !o.Profile.Off:
+		return nil, fmt.Errorf("%s: several containers cannot share one machine: run %[1]s@process", s.Broker)
 	case o.Bridge != nil:
 		return nil, fmt.Errorf("%s: from within a container the loopback interface, where the other broker is, cannot be reached: bridge %[1]s@process", s.Broker)
 	}

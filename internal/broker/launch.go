@@ -175,7 +175,7 @@ func launchOnce(ctx context.Context, k kind, f Finding, s plan.Subject, o Option
 	}
 	i := newInstance(s.Broker, dir, p, o)
 	i.Version, i.site = f.Version, w
-	if err := i.confine(o.Profile, strings.TrimPrefix(filepath.Base(dir), cgroup.Prefix)); err != nil {
+	if err := i.confine(o.Profile, strings.TrimPrefix(filepath.Base(dir), cgroup.Prefix), o.Beside); err != nil {
 		_ = o.Guard.RemoveDir(dir)
 		return nil, fmt.Errorf("%s: machine %s: %w", s.Broker, o.Profile.Name, err)
 	}

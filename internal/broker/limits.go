@@ -7,6 +7,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/mqlab/mqlab/internal/cgroup"
@@ -20,11 +21,12 @@ const LimitedVerb = "limited"
 // exitLimits is the exit code of Limited where the limits cannot be set, as env(1) and others use it for their own failures.
 const exitLimits = 125
 
-// cell is the control group of one broker, and the file limit of its processes.
+// cell is the control group of one broker, or of several on one machine, and the file limit of its processes.
 type cell struct {
 	group     *cgroup.Group
 	openFiles int
 	asked     plan.Profile
+	users     atomic.Int32 // brokers inside
 }
 
 // confinement is what Limited is told.
@@ -61,9 +63,14 @@ func limitsOf(p plan.Profile) cgroup.Limits {
 	return cgroup.Limits{CPUs: p.CPUs, Memory: p.MemoryBytes}
 }
 
-// confine makes the control group of a broker; nil where it is not to be limited.
-func (i *Instance) confine(p plan.Profile, name string) error {
+// confine makes the control group of a broker, or enters it into that of another; nil where it is not to be limited.
+func (i *Instance) confine(p plan.Profile, name string, beside *Instance) error {
 	if p.Off || !p.Limited() {
+		return nil
+	}
+	if beside != nil && beside.cell != nil {
+		i.cell = beside.cell
+		i.cell.users.Add(1)
 		return nil
 	}
 	g, err := cgroup.Make(name, limitsOf(p), i.guard.TrackGroup)
@@ -71,6 +78,7 @@ func (i *Instance) confine(p plan.Profile, name string) error {
 		return err
 	}
 	i.cell = &cell{group: g, openFiles: p.OpenFiles, asked: p}
+	i.cell.users.Add(1)
 	return nil
 }
 
@@ -112,9 +120,9 @@ func (c *cell) readBack(i *Instance) error {
 	return nil
 }
 
-// remove ends what is left in the cell and removes its control group.
+// remove ends what is left in the cell and removes its control group, when the last broker inside has ended.
 func (c *cell) remove(i *Instance) (err error) {
-	if c == nil {
+	if c == nil || c.users.Add(-1) > 0 {
 		return nil
 	}
 	for _, dir := range c.group.Dirs() {

@@ -194,3 +194,26 @@ func TestHeapIsExhausted(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+func TestSeveralBrokersShareOneMachine(t *testing.T) {
+	limitable(t)
+	o := options(t)
+	o.Profile = small
+	first := start(t, subject("mochi", Embedded, AsShipped), o)
+	o.Beside = first
+	second := start(t, subject("mochi", Embedded, AsShipped), o)
+	dirs := first.cell.group.Dirs()
+	procs, err := os.ReadFile(dirs[0] + "/cgroup.procs")
+	if want := fmt.Sprintf("%d\n%d\n", min(first.PIDs[0], second.PIDs[0]), max(first.PIDs[0], second.PIDs[0])); err != nil || string(procs) != want {
+		t.Errorf("inside: %q, %v; want %q", procs, err, want)
+	}
+	if err := first.Stop(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if err := second.Pause(); err != nil || gone(dirs) {
+		t.Errorf("the end of the first took the second along: %v", err)
+	}
+	if err := second.Stop(t.Context()); err != nil || !gone(dirs) {
+		t.Errorf("%v; gone: %v", err, gone(dirs))
+	}
+}

@@ -5,9 +5,10 @@
 // process that was started through Spawn or named by Track, and removes every control group named by TrackGroup, with what
 // is in it, every container named by TrackContainer, and every folder made by MkdirTemp.
 //
-// What belongs to us is found by three marks, because each alone has holes: the process group and session of a tracked
-// process; descent from it; and a marker variable in the environment, which grandchildren carry on even after they
-// changed session, were re-parented or changed user. The parent-death signal of Linux is not used: it is tied to the
+// What belongs to us is found by several marks, because each alone has holes: the process group and session of a tracked
+// process; descent from it; a marker variable in the environment, which grandchildren carry on even after they changed
+// session, were re-parented or changed user; and, for what wrote over its environment, a tracked folder as its working
+// folder, and a tracked control group. The parent-death signal of Linux is not used: it is tied to the
 // thread that started the child, not to the process, is lost when the child changes user, and reaches no grandchild.
 package guard
 
@@ -124,7 +125,7 @@ func (g *Guard) End(pid int) error {
 	if !tracked {
 		return nil
 	}
-	err := sweep(mark, map[int]uint64{pid: started}, 0)
+	err := sweep(mark, map[int]uint64{pid: started}, nil, 0)
 	if err == nil {
 		g.tell(message{Untrack: pid})
 	}

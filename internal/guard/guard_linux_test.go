@@ -186,10 +186,41 @@ func TestVictimsSpareReusedNumbers(t *testing.T) {
 		{PID: 301, PPID: 1, PGRP: 300, Session: 300, State: "S"}, // the leader has ended, the group has not
 	}
 	var got []int
-	for _, s := range victims(all, "", map[int]uint64{100: 50, 200: 60, 300: 70}) {
+	for _, s := range victims(all, "", map[int]uint64{100: 50, 200: 60, 300: 70}, nil) {
 		got = append(got, s.PID)
 	}
 	if want := "[100 101 102 301]"; fmt.Sprint(got) != want {
 		t.Errorf("victims = %v, want %s", got, want)
 	}
+}
+
+// TestWorkingFolderIsAMark: a process that nobody told the guard of, with an empty environment.
+func TestWorkingFolderIsAMark(t *testing.T) {
+	g := start(t)
+	dir, err := g.MkdirTemp("cwd")
+	if err != nil {
+		t.Fatal(err)
+	}
+	begin := func(dir string) (*exec.Cmd, chan error) {
+		cmd := exec.Command("sleep", "3600")
+		cmd.Dir, cmd.Env, cmd.SysProcAttr = dir, []string{}, &syscall.SysProcAttr{Setsid: true}
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		ended := make(chan error, 1)
+		go func() { ended <- cmd.Wait() }()
+		return cmd, ended
+	}
+	_, ours := begin(dir)
+	other, ended := begin(t.TempDir())
+	if err := g.Close(); err != nil {
+		t.Error(err)
+	}
+	if err := <-ours; err == nil {
+		t.Error("it was not killed")
+	}
+	if err := other.Process.Kill(); err != nil {
+		t.Errorf("a process elsewhere was ended, too: %v", err)
+	}
+	<-ended
 }

@@ -19,8 +19,6 @@ func TestMain(m *testing.M) {
 			syscall.Exit(Main(os.Stdin))
 		case "lab":
 			os.Exit(lab())
-		case "lab-group":
-			os.Exit(labGroup())
 		}
 	}
 	os.Exit(m.Run())

@@ -86,7 +86,7 @@ func (r *registry) finish(quiet time.Duration) error {
 	if r.ID == "" {
 		return nil // the lab ended before it could have started anything
 	}
-	err := sweep(Marker+"="+r.ID, r.Roots, quiet)
+	err := sweep(Marker+"="+r.ID, r.Roots, r.Dirs, quiet)
 	for c := range r.Containers {
 		err = errors.Join(err, c.remove())
 	}

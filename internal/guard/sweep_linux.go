@@ -31,9 +31,9 @@ func startOf(pid int) uint64 {
 	return s.Starttime
 }
 
-// sweep kills what carries mark or belongs to one of roots, again and again, until none has been there for quiet.
-// Processes that have ended but were not yet waited for do not count.
-func sweep(mark string, roots map[int]uint64, quiet time.Duration) error {
+// sweep kills what carries mark, belongs to one of roots or works in one of dirs, again and again, until none has been
+// there for quiet. Processes that have ended but were not yet waited for do not count.
+func sweep(mark string, roots map[int]uint64, dirs map[string]bool, quiet time.Duration) error {
 	fs, err := procfs.NewDefaultFS()
 	if err != nil {
 		return err
@@ -43,7 +43,7 @@ func sweep(mark string, roots map[int]uint64, quiet time.Duration) error {
 	for {
 		all, err := proctree.List(fs)
 		if err == nil {
-			err = kill(victims(all, mark, roots))
+			err = kill(victims(all, mark, roots, dirs))
 		}
 		now := time.Now()
 		switch {
@@ -63,7 +63,7 @@ func sweep(mark string, roots map[int]uint64, quiet time.Duration) error {
 }
 
 // victims picks what is ours. A root whose number has been given to a younger process is left alone with its group.
-func victims(all []procfs.ProcStat, mark string, roots map[int]uint64) []procfs.ProcStat {
+func victims(all []procfs.ProcStat, mark string, roots map[int]uint64, dirs map[string]bool) []procfs.ProcStat {
 	ours := make(map[int]bool, len(roots))
 	for pid := range roots {
 		ours[pid] = true
@@ -74,12 +74,32 @@ func victims(all []procfs.ProcStat, mark string, roots map[int]uint64) []procfs.
 		}
 	}
 	found := proctree.Closure(all, func(s procfs.ProcStat) bool {
-		return ours[s.PID] || ours[s.PGRP] || ours[s.Session] || carries(s.PID, mark)
+		return ours[s.PID] || ours[s.PGRP] || ours[s.Session] || carries(s.PID, mark) || worksIn(s, dirs)
 	})
 	self := os.Getpid()
 	return slices.DeleteFunc(found, func(s procfs.ProcStat) bool {
 		return s.PID == self || s.PID == 1 || s.State == "Z" || s.State == "X"
 	})
+}
+
+// worksIn tells whether a process without a terminal has one of dirs, or what is below, as its working folder: so has a
+// broker that wrote over its environment before the guard was told of it. With a terminal it is somebody who looks
+// around there.
+func worksIn(s procfs.ProcStat, dirs map[string]bool) bool {
+	if len(dirs) == 0 || s.TTY != 0 {
+		return false
+	}
+	at, err := os.Readlink(fmt.Sprintf("/proc/%d/cwd", s.PID))
+	if err != nil {
+		return false
+	}
+	at = strings.TrimSuffix(at, " (deleted)")
+	for dir := range dirs {
+		if at == dir || strings.HasPrefix(at, dir+"/") {
+			return true
+		}
+	}
+	return false
 }
 
 // carries tells whether the environment of pid holds mark, or mark followed by the number of a child ("mark.7").

@@ -16,7 +16,7 @@ func startOf(int) uint64 { return 0 }
 
 // sweep kills the process groups of roots until none is left. This system does not show the environment of others, so
 // mark is of no use.
-func sweep(_ string, roots map[int]uint64, _ time.Duration) error {
+func sweep(_ string, roots map[int]uint64, _ map[string]bool, _ time.Duration) error {
 	end := time.Now().Add(limit)
 	for {
 		var err error

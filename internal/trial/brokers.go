@@ -25,6 +25,7 @@ func (j *job) start(ctx context.Context) (err error) {
 		}
 		if n == 0 {
 			j.broker = b
+			o.Beside = b // several brokers on one machine
 		} else {
 			j.others = append(j.others, b)
 		}
