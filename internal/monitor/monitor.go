@@ -64,11 +64,11 @@ func (t *TCPTotals) Add(o TCPTotals) {
 
 // Target is what to watch besides the host.
 type Target struct {
-	Role  string
-	PIDs  []int // the roots of its process tree
+	Role string
+	PIDs []int // the roots of its process tree
 	// Roots, if set, tells them where they change, instead of PIDs.
 	Roots func() []int
-	Alone bool  // only the processes PIDs themselves; for ourselves, whose children are the broker and the guard
+	Alone bool // only the processes PIDs themselves; for ourselves, whose children are the broker and the guard
 	// TCP, if set, asks for the totals of its connections; false = not known.
 	TCP func() (TCPTotals, bool)
 }

@@ -22,8 +22,12 @@ var (
 	closedCost    = []column{{summary.LostRatio, "lost", false}, {summary.Imbalance, "imbalance", false}, {summary.BrokerCPU, "CPU/delivery", true}, {summary.BrokerPSS, "memory", false}}
 
 	connectColumns = []column{
-		{summary.ConnectPer, "opened/s", false}, {summary.ConnectP50, "p50", false}, {summary.ConnectP99, "p99", false},
-		{summary.ConnectTCP, "TCP p99", false}, {summary.ConnectTLS, "TLS p99", false}, {summary.ConnectProtocol, "protocol p99", false},
+		{summary.ConnectPer, "opened/s", false},
+		{summary.ConnectP50, "p50", false},
+		{summary.ConnectP99, "p99", false},
+		{summary.ConnectTCP, "TCP p99", false},
+		{summary.ConnectTLS, "TLS p99", false},
+		{summary.ConnectProtocol, "protocol p99", false},
 		{summary.MemoryConnection, "memory each", false},
 	}
 	outageColumns = []column{{summary.OutageP50, "outage p50", false}, {summary.OutageMax, "outage max", false}}
