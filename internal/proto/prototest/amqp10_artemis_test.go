@@ -1,3 +1,5 @@
+//go:build unix
+
 package prototest_test
 
 import (
