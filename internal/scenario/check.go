@@ -18,7 +18,7 @@ var (
 // check adds what is wrong with the keys that belong to no trial.
 func (s *Scenario) check(problems *Errors) {
 	if s.Name == "" || strings.ContainsFunc(s.Name, func(r rune) bool { return !inName(r) }) {
-		problems.Add(s.At("name"), "name", "%q does not fit a folder's name: use letters, digits, - and _", s.Name)
+		problems.Add(s.At("name"), "name", "%.40q does not fit a folder's name: use letters, digits, - and _", s.Name)
 	}
 }
 

@@ -68,7 +68,7 @@ func parseFaults(text string) ([]Fault, error) {
 func parseFault(text string) (f Fault, err error) {
 	words := strings.Fields(text)
 	if len(words) != 4 || words[2] != "at" {
-		return f, fmt.Errorf("%q is no fault: %s", text, faultAsText)
+		return f, fmt.Errorf("%.60q is no fault: %s", text, faultAsText)
 	}
 	if f.At, err = parseDuration(words[3]); err != nil {
 		return f, err
@@ -79,5 +79,5 @@ func parseFault(text string) (f Fault, err error) {
 			return f, err
 		}
 	}
-	return f, fmt.Errorf("%q is no fault: %s", words[0], faultAsText)
+	return f, fmt.Errorf("%.60q is no fault: %s", words[0], faultAsText)
 }
