@@ -64,6 +64,12 @@ func (d *document) resources(t *summary.Trial) {
 		fact("per message", nanoseconds(g.CPUPerMessage)), fact("memory", size(g.RSSBytes)), fact("longest GC pause", duration(g.GCPauseMax)))
 	sec.facts("broker", fact("CPU", seconds(b.CPUSeconds)), fact("mean load", percentOfCore(b.CPUPercentMean)), fact("peak load", percentOfCore(b.CPUPercentMax)),
 		fact("per delivery", nanoseconds(b.CPUPerDelivery)), fact("memory", size(b.PSSBytesMax)), perConnection(b.BytesPerConnection))
+	if t.Params.Profile.Limited() {
+		sec.facts("machine", fact("CPU quota", limit(b, "cpu_millicores", func(n int64) string { return summary.Number(float64(n)/1000) + " cores" })),
+			fact("memory limit", limit(b, "memory_bytes", func(n int64) string { return summary.Bytes(uint64(n)) })),
+			fact("open files", limit(b, "open_files", func(n int64) string { return summary.Count(uint64(n)) })),
+			fact("memory peak", size(b.MemoryPeakBytes)), fact("throttled", ratio(b.ThrottledRatio)))
+	}
 	if c := t.Connections; c != nil {
 		sec.facts("connections", fact("attempted", summary.Count(c.Attempted)), fact("failed", summary.Count(c.Failed)),
 			fact("lost", summary.Count(c.Lost)), fact("reconnected", summary.Count(c.Reconnected)),
@@ -76,6 +82,15 @@ func (d *document) resources(t *summary.Trial) {
 	if w := t.Wire; w != nil {
 		sec.facts("wire", fact("up", size(w.BytesUp)), fact("down", size(w.BytesDown)), fact("retransmitted segments", number(w.Retransmitted)))
 	}
+}
+
+// limit is one in force, "" if the broker has none.
+func limit(b *summary.Broker, key string, words func(int64) string) string {
+	n, ok := b.Limits[key]
+	if !ok {
+		return ""
+	}
+	return words(n)
 }
 
 // timeline lists what happened and when.
