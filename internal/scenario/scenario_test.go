@@ -3,6 +3,7 @@ package scenario
 import (
 	"errors"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -235,4 +236,29 @@ func FuzzDecode(f *testing.F) {
 			}
 		}
 	})
+}
+
+// TestFaultTexts: a fault written as a text is the one written as a map, and a sweep keeps the texts.
+func TestFaultTexts(t *testing.T) {
+	points, problems := Decode("f.yaml", []byte("faults:\n- {at: 4s, kill: 1s}\n- restart 500ms at 7s\n")).Points()
+	if problems.Err() != nil {
+		t.Fatal(problems.Err())
+	}
+	want := []Fault{{At: 4 * time.Second, Kill: time.Second}, {At: 7 * time.Second, Restart: 500 * time.Millisecond}}
+	if got := points[0].Faults; !slices.Equal(got, want) {
+		t.Errorf("%+v, want %+v", got, want)
+	}
+	s := Decode("f.yaml", []byte("faults: kill 1s at 1s\nmatrix: {faults: [none, pause 2s at 4s and kill 1s at 8s]}\n"))
+	s.Quick()
+	points, problems = s.Points()
+	if problems.Err() != nil {
+		t.Fatal(problems.Err())
+	}
+	want = []Fault{{At: 4 * time.Second, Pause: 2 * time.Second}, {At: 8 * time.Second, Kill: time.Second}}
+	if len(points) != 2 || len(points[0].Faults) != 0 || !slices.Equal(points[1].Faults, want) {
+		t.Errorf("%+v", points)
+	}
+	if got := points[1].Phases.Measure; got != 10*time.Second {
+		t.Errorf("--quick measures %v: it must go on for a second after the last fault of any point", got)
+	}
 }

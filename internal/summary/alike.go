@@ -18,7 +18,7 @@ import (
 // loadKeys are the parameters, by their JSON names, that make another load: results under different loads are not compared.
 var loadKeys = []string{
 	"pattern", "publishers", "subscribers", "rate_per_s", "pacing", "ramp_to_per_s", "burst", "payload_bytes", "payload_form", "retain",
-	"faults", "link", "connect.hold_acks", "connect.read_bytes_per_s",
+	"faults", "persistence", "instances", "link", "connect.hold_acks", "connect.read_bytes_per_s",
 }
 
 // hostKeys are the properties that make another machine.
