@@ -37,6 +37,7 @@ func fixtures(t *testing.T) map[string]*summary.Summary {
 		"max":        runtest.Write(t, "max", closedLoop()),
 		"invalid":    runtest.Write(t, "invalid", oneNeverValid()),
 		"mixed":      runtest.Write(t, "mixed", mixed()),
+		"storm":      runtest.Write(t, "storm", storm()),
 		"nothing":    runtest.Write(t, "nothing", nil),
 	}
 	out := map[string]*summary.Summary{}
@@ -54,6 +55,31 @@ func matrix(subjects ...string) (trials []runtest.Trial) {
 		trials = append(trials, runtest.Repeated(subjects, 3, point+1, p, func(t *runtest.Trial) { t.Median *= time.Duration(point + 1) })...)
 	}
 	return trials
+}
+
+// storm is 400 connections, of which one was away for a while.
+func storm() []runtest.Trial {
+	p := runtest.Params()
+	p.Publishers, p.Subscribers = 200, 200
+	return runtest.Repeated([]string{"mosquitto", "nats"}, 2, 1, p, func(t *runtest.Trial) {
+		t.Edit = func(r *run.TrialRecord) {
+			r.Connections = run.Connections{Attempted: 401, Established: 401, Lost: 1, Reconnected: 1, ReadyIn: int64(250 * time.Millisecond)}
+			r.Broker.PSSIdle, r.Broker.PSSConnected = new(uint64(1<<20)), new(uint64(2<<20))
+		}
+		t.EditWin = func(second int64, w *ledger.Window) {
+			switch second {
+			case -1:
+				w.Hists[ledger.ConnectTCP], w.Hists[ledger.ConnectProtocol] = hist.New(), hist.New()
+				w.Hists[ledger.ConnectTCP].RecordN(int64(200*time.Microsecond), 200)
+				w.Hists[ledger.ConnectProtocol].RecordN(int64(800*time.Microsecond), 200)
+			case 1:
+				if w.Group == "subscribers" {
+					w.Hists[ledger.Outage] = hist.New()
+					w.Hists[ledger.Outage].Record(int64(1500 * time.Millisecond))
+				}
+			}
+		}
+	})
 }
 
 // stall is one trial with a guarantee in which the broker stops for two of ten seconds.
@@ -128,7 +154,7 @@ func TestGolden(t *testing.T) {
 	all := fixtures(t)
 	for name, formats := range map[string][]string{
 		"comparison": Formats, "matrix": {"text"}, "sweep": {"text"}, "stall": {"text", "markdown"},
-		"killed": {"text"}, "max": {"text"}, "invalid": {"text"}, "mixed": {"text"}, "nothing": {"text", "csv"},
+		"killed": {"text"}, "max": {"text"}, "invalid": {"text"}, "mixed": {"text"}, "storm": {"text"}, "nothing": {"text", "csv"},
 	} {
 		for _, format := range formats {
 			got := render(t, format, all[name], Options{Trials: name == "comparison", Dir: "runs/" + name})

@@ -25,9 +25,9 @@ var (
 		{summary.ConnectPer, "opened/s", false},
 		{summary.ConnectP50, "p50", false},
 		{summary.ConnectP99, "p99", false},
-		{summary.ConnectTCP, "TCP p99", false},
-		{summary.ConnectTLS, "TLS p99", false},
-		{summary.ConnectProtocol, "protocol p99", false},
+		{summary.ConnectTCP, "TCP p50", false},
+		{summary.ConnectTLS, "TLS p50", false},
+		{summary.ConnectProtocol, "protocol p50", false},
 		{summary.MemoryConnection, "memory each", false},
 	}
 	outageColumns = []column{{summary.OutageP50, "outage p50", false}, {summary.OutageMax, "outage max", false}}
@@ -69,17 +69,22 @@ func (d *document) group(g *group, several bool) {
 		sec.say(plain, "What was lost, and what the broker used:")
 		sec.add(g.table(closedCost, false))
 	}
-	if g.comparisons[summary.ConnectPer] != nil {
+	if g.has(summary.ConnectPer) {
 		sec.say(plain, "Connecting: how many became ready per second, from the first attempt to the last; the time of one, and its parts; the broker's memory for each.")
 		sec.add(g.table(connectColumns, false))
 	}
-	if g.comparisons[summary.OutageMax] != nil {
+	if g.has(summary.OutageMax) {
 		sec.say(plain, "How long lost connections were away, until they were ready again:")
 		sec.add(g.table(outageColumns, false))
 	}
 	if g.hasUnknown() {
 		sec.say(plain, fmt.Sprintf("%s not known, or too few messages for this percentile; %s: the percentile falls among lost messages.", unknown, lostWord))
 	}
+}
+
+// has reports whether any row has the metric.
+func (g *group) has(metric string) bool {
+	return slices.ContainsFunc(g.rows, func(r row) bool { return r.comparisons[metric] != nil })
 }
 
 // messages counts those of every group that has a valid trial, and those of a lone trial whatever it is worth.

@@ -61,9 +61,9 @@ const (
 	ConnectPer       = "connect_per_s"
 	ConnectP50       = "connect_p50"
 	ConnectP99       = "connect_p99"
-	ConnectTCP       = "connect_tcp_p99"
-	ConnectTLS       = "connect_tls_p99"
-	ConnectProtocol  = "connect_protocol_p99"
+	ConnectTCP       = "connect_tcp_p50"
+	ConnectTLS       = "connect_tls_p50"
+	ConnectProtocol  = "connect_protocol_p50"
 	MemoryConnection = "bytes_per_connection"
 	OutageP50        = "outage_p50"
 	OutageMax        = "outage_max"
@@ -97,9 +97,9 @@ var Metrics = []Metric{
 	}},
 	percentile(ConnectP50, "connect p50", 0, connectTime).from(enoughConnections),
 	percentile(ConnectP99, "connect p99", 3, connectTime).from(enoughConnections),
-	percentile(ConnectTCP, "connect TCP p99", 3, connectTCP).from(enoughConnections),
-	percentile(ConnectTLS, "connect TLS p99", 3, connectTLS).from(enoughConnections),
-	percentile(ConnectProtocol, "connect protocol p99", 3, connectProtocol).from(enoughConnections),
+	percentile(ConnectTCP, "connect TCP p50", 0, connectTCP).from(enoughConnections),
+	percentile(ConnectTLS, "connect TLS p50", 0, connectTLS).from(enoughConnections),
+	percentile(ConnectProtocol, "connect protocol p50", 0, connectProtocol).from(enoughConnections),
 	{Name: MemoryConnection, Words: "memory per connection", Unit: Size, Of: func(t *Trial) *float64 { return toFloat(t.Broker.BytesPerConnection) }},
 	percentile(OutageP50, "outage p50", 0, outage),
 	{Name: OutageMax, Words: "outage max", Unit: Nanoseconds, times: outage, percentile: "max", Of: func(t *Trial) *float64 {
