@@ -48,6 +48,7 @@ func busyCore(tb testing.TB, spec engine.ClientSpec) *engine.Core {
 		tb.Fatal("not ready")
 	}
 	c.Begin(busyTime, busyTime, busyTime+int64(time.Minute))
+	c.Publish()
 	return c
 }
 

@@ -99,6 +99,9 @@ func (c *Core) Delivered(id int) uint64 {
 	return 0
 }
 
+// Publishes tells whether connection id is a publisher's.
+func (c *Core) Publishes(id int) bool { return c.clients[id].pub != nil }
+
 // Dialling tells that an attempt to connect id begins.
 func (c *Core) Dialling(id int, now int64) {
 	c.clients[id].dialled = now

@@ -171,17 +171,22 @@ func (c *Core) Connections() Connections {
 // Progress returns how far the Core is.
 func (c *Core) Progress() Progress { return c.progress }
 
-// Begin sets the schedule: warm-up from start, measuring from measure, nothing due at or after end.
+// Begin sets the schedule: warm-up from start, measuring from measure, nothing due at or after end. Nothing is published
+// before Publish, so that every Core of a trial can know the schedule before a message of another reaches it.
 func (c *Core) Begin(start, measure, end int64) {
 	c.start, c.measure, c.end = start, measure, end
 	c.opened = min(c.opened, start)
 	c.pubs.begin(c.opened, start, measure, end, c.Emit)
 	c.subs.begin(c.opened, start, measure, end, c.Emit)
+}
+
+// Publish lets the publishers follow the schedule.
+func (c *Core) Publish() {
 	for _, cl := range c.clients {
 		if cl.pub == nil {
 			continue
 		}
-		if cl.pub.begin(start, end); !cl.pub.done {
+		if cl.pub.begin(c.start, c.end); !cl.pub.done {
 			c.progress.Waiting++
 			c.schedule(cl)
 		}

@@ -34,6 +34,7 @@ func TestOutage(t *testing.T) {
 		t.Fatalf("%+v, %+v", p, c)
 	}
 	w.Core.Begin(w.Now(), w.Now(), w.Now()+1)
+	w.Core.Publish()
 	w.Core.CloseBooks(w.Now())
 	w.Core.Flush(w.Now())
 	answers := 4 * latency // CONNECT and SUBSCRIBE, there and back

@@ -60,6 +60,7 @@ func stallTrial(t *testing.T, window int) (receipts []engine.Sample, sum ledger.
 	}
 	zero := int64(2 * time.Second)
 	w.Core.Begin(zero, zero, zero+int64(stallMeasure))
+	w.Core.Publish()
 	w.Broker.SetZero(zero)
 	w.Run(zero + int64(stallMeasure+5*time.Second))
 	w.Core.CloseBooks(w.Now())

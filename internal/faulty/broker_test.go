@@ -94,6 +94,7 @@ func (r rig) run(t *testing.T) *result {
 		t.Fatalf("connections: %+v", p)
 	}
 	w.Core.Begin(res.zero, res.zero, res.zero+int64(r.measure))
+	w.Core.Publish()
 	w.Broker.SetZero(res.zero)
 	w.Run(res.zero + int64(r.measure) + 10*second)
 	w.Core.CloseBooks(w.Now())

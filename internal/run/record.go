@@ -120,6 +120,13 @@ type Failure struct {
 
 // Wire counts what the generator's sockets carried in the whole trial, by the kernel's account (TCP_INFO).
 type Wire struct {
+	WireTotals
+	Publishers  *WireTotals `json:"publishers,omitempty"`  // of their connections alone
+	Subscribers *WireTotals `json:"subscribers,omitempty"` // likewise
+}
+
+// WireTotals are sums over connections that were open when the drain ended.
+type WireTotals struct {
 	BytesUp       *uint64 `json:"bytes_up,omitempty"`   // generator to broker
 	BytesDown     *uint64 `json:"bytes_down,omitempty"` // broker to generator
 	SegmentsUp    *uint64 `json:"segments_up,omitempty"`

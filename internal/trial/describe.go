@@ -41,8 +41,14 @@ func cores(f worker.Facts) float64 {
 	return float64(runtime.GOMAXPROCS(0))
 }
 
-func wire(t monitor.TCPTotals) *run.Wire {
-	return &run.Wire{
+func wire(w *worker.Wire) *run.Wire {
+	all := w.Publishers
+	all.Add(w.Subscribers)
+	return &run.Wire{WireTotals: *carried(all), Publishers: carried(w.Publishers), Subscribers: carried(w.Subscribers)}
+}
+
+func carried(t monitor.TCPTotals) *run.WireTotals {
+	return &run.WireTotals{
 		BytesUp: new(t.BytesSent), BytesDown: new(t.BytesReceived),
 		SegmentsUp: new(t.SegmentsOut), SegmentsDown: new(t.SegmentsIn), Retransmitted: new(t.Retransmits),
 	}

@@ -63,7 +63,7 @@ func (j *job) describeWorker(r *worker.Result) {
 	c.Settings = r.Facts.Settings
 	j.record.Connections = connections(r.Connections)
 	j.record.Connections.ReadyIn = j.readyIn
-	if r.HasTCP {
+	if r.TCP != nil {
 		j.record.Wire = wire(r.TCP)
 	}
 	g := &j.record.Generator

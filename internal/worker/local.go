@@ -401,18 +401,27 @@ func (w *Local) each(f func(s *shard, now int64)) {
 	}
 }
 
-// totals asks the kernel about all connections, if it can tell.
-func totals(s *shard) (sum monitor.TCPTotals, ok bool) {
+// totals asks the kernel about all connections of a shard; nil if it cannot tell.
+func totals(s *shard) *Wire {
 	type lister interface{ FDs(func(id, fd int)) }
 	l, can := s.driver.(lister)
 	if !can {
-		return sum, false
+		return nil
 	}
-	l.FDs(func(_, fd int) {
-		if t, err := monitor.TCPInfo(uintptr(fd)); err == nil {
-			sum.Add(t)
-			ok = true
+	var sum *Wire
+	l.FDs(func(id, fd int) {
+		t, err := monitor.TCPInfo(uintptr(fd))
+		if err != nil {
+			return
+		}
+		if sum == nil {
+			sum = &Wire{}
+		}
+		if s.core.Publishes(id) {
+			sum.Publishers.Add(t)
+		} else {
+			sum.Subscribers.Add(t)
 		}
 	})
-	return sum, ok
+	return sum
 }

@@ -24,6 +24,7 @@ func (w *Local) Measure(ctx context.Context, start int64) (*Result, error) {
 	measure := start + int64(ph.WarmUp)
 	end := measure + int64(ph.Measure)
 	w.each(func(s *shard, _ int64) { s.core.Begin(start, measure, end) })
+	w.each(func(s *shard, _ int64) { s.core.Publish() })
 
 	err := w.until(ctx, measure, nil)
 	spun, used := w.spun(), usage()
@@ -109,19 +110,28 @@ func (w *Local) finish(complete bool) *Result {
 		time.Sleep(lateTime)
 	}
 	w.each(func(s *shard, now int64) {
-		tcp, ok := totals(s)
+		tcp := totals(s)
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		r.Connections.Add(s.core.Connections())
-		if ok {
-			r.TCP.Add(tcp)
-			r.HasTCP = true
-		}
+		r.wire(tcp)
 		s.core.Flush(now)
 		s.core.Goodbye(now)
 	})
 	r.Members = w.members()
 	return r
+}
+
+// wire adds what a shard's connections carried.
+func (r *Result) wire(w *Wire) {
+	if w == nil {
+		return
+	}
+	if r.TCP == nil {
+		r.TCP = &Wire{}
+	}
+	r.TCP.Publishers.Add(w.Publishers)
+	r.TCP.Subscribers.Add(w.Subscribers)
 }
 
 // members is how many messages each member of a shared subscription got; nil where nothing is shared.

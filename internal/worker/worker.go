@@ -83,10 +83,12 @@ type Result struct {
 	Spun        time.Duration // deliberate spinning within it
 	Used        Usage         // by this process within it
 	Ended       int64         // when the drain ended
-	TCP         monitor.TCPTotals
-	HasTCP      bool
+	TCP         *Wire         // nil = the kernel could not be asked
 	Facts       Facts
 }
+
+// Wire is what the kernel counted on the connections of each side.
+type Wire struct{ Publishers, Subscribers monitor.TCPTotals }
 
 // Facts are how the worker did its work.
 type Facts struct {

@@ -179,7 +179,7 @@ func (t *Trial) record(total ledger.Counts) *run.TrialRecord {
 		},
 		Client:      run.Client{Protocol: s.Protocol, Name: "mqlab", Engine: "loop", Loops: 1, Quantum: "precise", KernelTimestamps: true, NoDelay: true},
 		Connections: run.Connections{Attempted: 20, Established: 20},
-		Wire:        &run.Wire{BytesUp: new(uint64(900_000)), BytesDown: new(uint64(910_000)), Retransmitted: new(uint64(0))},
+		Wire:        &run.Wire{WireTotals: run.WireTotals{BytesUp: new(uint64(900_000)), BytesDown: new(uint64(910_000)), Retransmitted: new(uint64(0))}},
 		Generator: run.Generator{
 			CPUSeconds: new(1.65), SpinSeconds: new(1.5), Cores: 1, RSSBytes: new(uint64(20 << 20)),
 			GCPauseTotal: new(int64(40_000)), GCPauseMax: new(int64(20_000)),
