@@ -27,9 +27,7 @@ type client struct {
 	pend    *[]byte // what the socket did not take; nil = nothing
 	tick    int64   // when the session wants Tick
 	at      int64   // deadline in timers
-	dialled int64   // when the present attempt began
-	opened  int64   // when it carried bytes
-	lost    int64   // when the last ready connection ended
+	attempt *attempt
 	id      int32
 	number  uint32
 	slot    int32 // place in timers, -1 = none
@@ -37,6 +35,21 @@ type client struct {
 	state   state
 	full    bool // the socket takes no more bytes now
 	was     bool // has been ready before
+}
+
+// attempt is a connection that is being made; nil while it is ready.
+type attempt struct {
+	dialled int64 // when it began
+	opened  int64 // when it carried bytes
+	lost    int64 // when the last ready connection ended, if there was one
+}
+
+// making returns the attempt under way, a new one if there is none.
+func (cl *client) making() *attempt {
+	if cl.attempt == nil {
+		cl.attempt = &attempt{}
+	}
+	return cl.attempt
 }
 
 // keep puts b behind what waits for the socket already.
@@ -104,7 +117,7 @@ func (c *Core) Publishes(id int) bool { return c.clients[id].pub != nil }
 
 // Dialling tells that an attempt to connect id begins.
 func (c *Core) Dialling(id int, now int64) {
-	c.clients[id].dialled = now
+	c.clients[id].making().dialled = now
 	c.opened = min(c.opened, now)
 	c.conns.Attempted++
 }
@@ -113,7 +126,8 @@ func (c *Core) Dialling(id int, now int64) {
 func (c *Core) Connected(id int, now int64, tcp, tls time.Duration) {
 	c.rotate(now)
 	cl := c.clients[id]
-	cl.state, cl.full, cl.pend, cl.opened = opening, false, nil, now
+	cl.state, cl.full, cl.pend = opening, false, nil
+	cl.making().opened = now
 	r := c.recorder(cl)
 	r.record(ledger.ConnectTCP, int64(tcp))
 	if tls > 0 {
@@ -234,14 +248,14 @@ func (c *Core) settled(cl *client, now int64) {
 	c.progress.Ready++
 	c.conns.Established++
 	r := c.recorder(cl)
-	r.record(ledger.Connect, now-cl.dialled)
-	r.record(ledger.ConnectProtocol, now-cl.opened)
+	r.record(ledger.Connect, now-cl.attempt.dialled)
+	r.record(ledger.ConnectProtocol, now-cl.attempt.opened)
 	if cl.was {
-		r.record(ledger.Outage, now-cl.lost)
+		r.record(ledger.Outage, now-cl.attempt.lost)
 		c.conns.Reconnected++
 		c.event(now, "reconnected", cl, "")
 	}
-	cl.was = true
+	cl.was, cl.attempt = true, nil
 	c.schedule(cl)
 }
 
@@ -284,7 +298,7 @@ func (c *Core) drop(cl *client, now int64, err error) {
 	}
 	switch cl.state {
 	case ready:
-		cl.lost = now
+		cl.making().lost = now
 		c.progress.Ready--
 		c.conns.Lost++
 		c.conns.note(err.Error(), 1)
