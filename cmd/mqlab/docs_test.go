@@ -46,19 +46,20 @@ const repeated = "--duration 500ms --set load.rate=2400/s --set phases.settle=0s
 // commandsOf has every command of every document. README.zh.md has those of README.md.
 var commandsOf = map[string]map[string]how{
 	"README.md": {
-		"make demo":           {instead: "make -n demo && bin/mqlab run --brokers mochi,nats " + brief},
-		"make test":           {instead: "make -n test"},
-		"bin/mqlab report":    {},
-		"bin/mqlab selftest":  {flags: "--slack 2s"},
-		"bin/mqlab list":      {},
-		"bin/mqlab doctor":    {},
-		"bin/mqlab run stall": {flags: brief + " --set 'faults=[{at: 100ms, pause: 100ms}]'", needs: "mosquitto"},
+		"make demo":                 {instead: "make -n demo && bin/mqlab run --brokers mochi,nats " + brief},
+		"make test":                 {instead: "make -n test"},
+		"bin/mqlab report":          {},
+		"bin/mqlab selftest":        {flags: "--slack 2s"},
+		"bin/mqlab list":            {},
+		"bin/mqlab doctor":          {},
+		"bin/mqlab probe mosquitto": {flags: "--ask 'QoS 1'", needs: "mosquitto"},
+		"bin/mqlab run stall":       {flags: brief + " --set 'faults=[{at: 100ms, pause: 100ms}]'", needs: "mosquitto"},
 
-		"bin/mqlab report --format html > r.html":           {},
-		"bin/mqlab report --format json":                    {},
-		"bin/mqlab explain p99":                             {},
-		"bin/mqlab plan latency":                            {},
-		"bin/mqlab run --brokers mosquitto,mosquitto:tuned": {flags: brief, needs: "mosquitto"},
+		"bin/mqlab report --format html > r.html":                                         {},
+		"bin/mqlab report --format json":                                                  {},
+		"bin/mqlab explain p99":                                                           {},
+		"bin/mqlab plan latency":                                                          {},
+		"bin/mqlab run --brokers mosquitto,mosquitto:tuned":                               {flags: brief, needs: "mosquitto"},
 		"bin/mqlab run --set load.rate=5000/s --set load.qos=1 --brokers mochi,mosquitto": {flags: brief, needs: "mosquitto"},
 
 		"bin/mqlab run quick --limit 'p99 < 50ms' --limit 'lost = 0' --junit result.xml": {

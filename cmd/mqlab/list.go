@@ -76,7 +76,7 @@ func (l *listing) print(cmd *cobra.Command) error {
 	width := terminalWidth(out)
 	_, _ = fmt.Fprintln(out, "Scenarios (mqlab run NAME, or a file of your own)")
 	for _, s := range l.Scenarios {
-		printWrapped(out, fmt.Sprintf("  %-10s ", s.Name), s.Description, width)
+		printWrapped(out, fmt.Sprintf("  %-14s ", s.Name), s.Description, width)
 	}
 	_, _ = fmt.Fprintln(out, "\nBrokers (mqlab run --brokers A,B/PROTOCOL, or a URL)")
 	subjects, versions := 0, 0
