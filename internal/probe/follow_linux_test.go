@@ -69,7 +69,8 @@ func TestNATSFollows(t *testing.T) {
 	}{
 		{"shipped", nil, "cut at", slowBound, true},
 		{"max_pending", []string{"max_pending: 8MB", `write_deadline: "2s"`}, "cut at", 24 << 20, true},
-		{"write_deadline", []string{"max_pending: 512MB", `write_deadline: "1s"`}, "cut at 64.0 MiB", slowBound, true},
+		// At how many bytes depends on how many go out within the second.
+		{"write_deadline", []string{"max_pending: 512MB", `write_deadline: "1s"`}, "cut at", slowBound, true},
 		{"patient", []string{"max_pending: 512MB", `write_deadline: "60s"`}, "all kept to 64.0 MiB", slowBound, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
