@@ -198,12 +198,24 @@ func (g *group) sentences() list {
 	for _, name := range different {
 		points = append(points, g.sentencesOf(name, false)...)
 	}
+	slices.SortStableFunc(points, shownFirst)
 	for _, r := range g.rows {
 		if r.cell.Valid == 0 {
 			points = append(points, paragraph{r.label + " has no valid trial and is not ranked.", bad})
 		}
 	}
 	return points
+}
+
+// shownFirst puts the differences that were shown before those that were not.
+func shownFirst(a, b paragraph) int {
+	switch {
+	case a.style == strong && b.style != strong:
+		return -1
+	case a.style != strong && b.style == strong:
+		return 1
+	}
+	return 0
 }
 
 // killed lists the subjects that were ended for want of memory: a result, though there is no figure.
