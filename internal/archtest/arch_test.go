@@ -76,6 +76,7 @@ var rules = []rule{
 	{"internal/stamp", nil, "a leaf: bytes of a payload"},
 	{"internal/clock", nil, "a leaf"},
 	{"internal/netns", nil, "a leaf"},
+	{"internal/link", nil, "a leaf: what happens to packets, not who moves them"},
 	{"internal/websocket", nil, "a leaf: carries bytes"},
 	{"internal/chart", nil, "a leaf: draws the figures it is given"},
 	{"internal/selftest/oracle", nil, "an oracle that shares code with what it judges proves nothing"},
