@@ -79,7 +79,10 @@ func labRun(url string, t plan.Trial) (figures, error) {
 	if err := w.Prepare(context.Background()); err != nil {
 		return figures{}, err
 	}
-	r, err := w.Measure(context.Background(), clock.Now()+int64(10*time.Millisecond))
+	if err := w.Begin(context.Background(), clock.Now()+int64(10*time.Millisecond)); err != nil {
+		return figures{}, err
+	}
+	r, err := w.Measure(context.Background())
 	if err != nil {
 		return figures{}, err
 	}

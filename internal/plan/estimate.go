@@ -60,14 +60,14 @@ func (t *Trial) Estimate() Estimate {
 		Messages:     int64(messages),
 		Deliveries:   int64(deliveries),
 		PayloadBytes: int64((messages + deliveries) * float64(p.PayloadBytes)),
-		Connections:  t.connections(),
-		OpenFiles:    t.connections() + 1,
-		Ports:        t.connections() + 1,
+		Connections:  t.Connections(),
+		OpenFiles:    t.Connections() + 1,
+		Ports:        t.Connections() + 1,
 		DurationMax:  t.longest(),
 	}
 	e.Duration = e.DurationMax - p.Phases.Drain + min(p.Phases.Drain, shortDrain)
 	if t.Subject.Runtime == "external" {
-		e.PortsAway = t.connections()
+		e.PortsAway = t.Connections()
 	} else {
 		e.BrokerStarts = t.starts()
 	}
@@ -80,9 +80,9 @@ func (t *Trial) Estimate() Estimate {
 // longest is how long the trial takes with its whole drain.
 func (t *Trial) longest() time.Duration {
 	p := &t.Params
-	connect := time.Duration(t.connections()) * perConnection
+	connect := time.Duration(t.Connections()) * perConnection
 	if rate := p.Connect.RatePerS; rate > 0 {
-		connect = max(connect, time.Duration(float64(t.connections())/rate*float64(time.Second)))
+		connect = max(connect, time.Duration(float64(t.Connections())/rate*float64(time.Second)))
 	}
 	d := connect + p.Phases.Settle + p.Phases.WarmUp + p.Phases.Measure + p.Phases.Drain
 	if t.Subject.Runtime != "external" {
@@ -99,8 +99,8 @@ func (t *Trial) starts() int {
 	return max(t.Params.Instances, 1)
 }
 
-// connections are those of publishers and subscribers, and of those that hear at the near end of a bridge.
-func (t *Trial) connections() int {
+// Connections are those of publishers and subscribers, and of those that hear at the near end of a bridge.
+func (t *Trial) Connections() int {
 	n := t.Params.connections()
 	if t.Subject.Bridge != nil {
 		n += t.Params.Subscribers

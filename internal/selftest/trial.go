@@ -92,7 +92,10 @@ func drive(ctx context.Context, w worker.Worker, ph plan.Phases, out *outcome, s
 			return last == before && quiet(last)
 		})
 	}
-	result, err := w.Measure(ctx, out.begin)
+	if err := w.Begin(ctx, out.begin); err != nil {
+		return nil, err
+	}
+	result, err := w.Measure(ctx)
 	if errors.Is(err, errQuiet) {
 		err = nil
 	}

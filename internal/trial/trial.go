@@ -204,9 +204,12 @@ func (j *job) drive(ctx context.Context) error {
 	}
 	start := clock.Now() + int64(lead)
 	j.begin(start + int64(j.trial.Params.Phases.WarmUp))
+	if err := w.Begin(ctx, start); err != nil {
+		return err
+	}
 	monitoring.begin(j.measure)
 	stopFaults := j.startFaults(ctx)
-	result, err := w.Measure(ctx, start)
+	result, err := w.Measure(ctx)
 	err = errors.Join(err, stopFaults())
 	monitoring.stop()
 	j.settle(result)

@@ -43,7 +43,7 @@ func (w *Local) newDialer(where netns.Place, url, protocol string) (*dialer, err
 	p := &w.share.Trial.Params
 	d := &dialer{
 		ctx: w.ctx, addr: end.addr, timeout: p.Connect.Timeout, noDelay: p.NoDelay,
-		place: netns.Spread(where, end.addr, w.share.Publishers.Len()+w.share.Subscribers.Len()),
+		place: netns.Spread(where, end.addr, w.share.Trial.Connections()),
 	}
 	if end.secure {
 		if d.tls, err = tlsConfig(w.share.Trial.Subject.TLS, end.host); err != nil {

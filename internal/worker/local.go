@@ -32,6 +32,7 @@ type Local struct {
 	shards  []shard
 	clients []place // where each connection is, in the order they are dialled
 	facts   Facts
+	start   int64 // of the schedule
 	running sync.WaitGroup
 	mu      sync.Mutex // guards what shards gather at the end
 	failed  chan error // what a shard ended with, when it was not told to end
@@ -119,13 +120,11 @@ func (w *Local) towards(n int, first *dialer) *dialer {
 	}
 }
 
-// loops is how many event loops serve the share: all cores but one, which is left to the broker.
-func loops(p *plan.Params, connections int) int {
-	n := p.Loops
-	if n == 0 {
-		n = max(runtime.NumCPU()-1, 1)
-	}
-	return max(min(n, connections), 1)
+// loops is how many event loops serve the share: one on each core of the generator, or on all cores but one, which is left to
+// the broker; the processes of a trial have their part of them.
+func (s *Share) loops(connections int) int {
+	n := cmp.Or(s.Trial.Params.Loops, s.Cores, runtime.NumCPU()-1)
+	return max(min(n/max(s.Of, 1), connections), 1)
 }
 
 func (w *Local) makeShards(p *plan.Params) error {
@@ -158,7 +157,7 @@ func (w *Local) makeShards(p *plan.Params) error {
 		w.shards = []shard{newShard(r, r.Core)}
 		return nil
 	}
-	w.facts.Loops = loops(p, p.Publishers+p.Subscribers)
+	w.facts.Loops = w.share.loops(p.Publishers + p.Subscribers)
 	w.shards, err = makeLoops(w.facts, p, settings, w.dial)
 	return err
 }
@@ -225,7 +224,7 @@ func (w *Local) Prepare(ctx context.Context) error {
 		})
 	}
 	limit := w.share.Trial.Params.Connect.Timeout
-	ctx, cancel := context.WithTimeoutCause(ctx, 2*limit+dialTime(&w.share.Trial.Params, len(w.clients)), errNotReady)
+	ctx, cancel := context.WithTimeoutCause(ctx, 2*limit+dialTime(&w.share.Trial.Params, int(float64(len(w.clients))/w.part())), errNotReady)
 	defer cancel()
 	return w.unanswered(w.connect(ctx))
 }
@@ -233,14 +232,16 @@ func (w *Local) Prepare(ctx context.Context) error {
 // connect dials one client after the other, and returns when all are ready.
 func (w *Local) connect(ctx context.Context) error {
 	p := &w.share.Trial.Params.Connect
+	part := w.part()
+	rate, together := p.RatePerS*part, max(int(float64(cmp.Or(p.AtOnce, usualAtOnce))*part), 1)
 	began := clock.Now()
 	for i, c := range w.clients {
-		if err := w.await(ctx, func() bool { return i-w.ready() < atOnce(i, p.AtOnce) }); err != nil {
+		if err := w.await(ctx, func() bool { return i-w.ready() < atOnce(i, together) }); err != nil {
 			return err
 		}
 		at := clock.Now()
-		if p.RatePerS > 0 {
-			at = began + int64(float64(i)/p.RatePerS*1e9)
+		if rate > 0 {
+			at = began + int64(float64(i)/rate*1e9)
 			if err := pause(ctx, time.Duration(at-clock.Now())); err != nil {
 				return err
 			}
@@ -260,7 +261,15 @@ func atOnce(i, most int) int {
 	if i <= 1 {
 		return 1
 	}
-	return cmp.Or(most, usualAtOnce)
+	return most
+}
+
+// part is how much of the trial's connections this share holds.
+func (w *Local) part() float64 {
+	if w.share.Of == 0 || len(w.clients) == 0 {
+		return 1
+	}
+	return float64(len(w.clients)) / float64(w.share.Trial.Connections())
 }
 
 // dialTime is how long connecting n times may take beyond the time-out of a single one.

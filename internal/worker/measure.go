@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/mqlab/mqlab/internal/clock"
+	"github.com/mqlab/mqlab/internal/engine"
 	"github.com/mqlab/mqlab/internal/plan"
 )
 
@@ -18,12 +19,20 @@ const (
 	lateTime = 100 * time.Millisecond
 )
 
-// Measure implements Worker.
-func (w *Local) Measure(ctx context.Context, start int64) (*Result, error) {
+// Begin implements Worker.
+func (w *Local) Begin(_ context.Context, start int64) error {
 	ph := &w.share.Trial.Params.Phases
+	w.start = start
 	measure := start + int64(ph.WarmUp)
+	w.each(func(s *shard, _ int64) { s.core.Begin(start, measure, measure+int64(ph.Measure)) })
+	return nil
+}
+
+// Measure implements Worker.
+func (w *Local) Measure(ctx context.Context) (*Result, error) {
+	ph := &w.share.Trial.Params.Phases
+	measure := w.start + int64(ph.WarmUp)
 	end := measure + int64(ph.Measure)
-	w.each(func(s *shard, _ int64) { s.core.Begin(start, measure, end) })
 	w.each(func(s *shard, _ int64) { s.core.Publish() })
 
 	err := w.until(ctx, measure, nil)
@@ -40,7 +49,7 @@ func (w *Local) Measure(ctx context.Context, start int64) (*Result, error) {
 	if err == nil && complete {
 		err = w.until(ctx, clock.Now()+int64(w.grace()), nil)
 	}
-	r := w.finish(complete)
+	r := w.finish(ctx, complete)
 	r.Spun, r.Used = spun, used
 	r.Measured = time.Duration(max(min(stopped, end)-measure, 0))
 	return r, err
@@ -65,15 +74,22 @@ func (w *Local) until(ctx context.Context, at int64, done func() bool) error {
 	return err
 }
 
-// drained tells that everything offered has been sent, answered and delivered.
 func (w *Local) drained() bool {
-	p := w.progress()
-	t := &w.share.Trial.Params
+	if w.sink.Team != nil {
+		return w.sink.Team.Drained(w.progress())
+	}
+	p := &w.share.Trial.Params
+	if w.share.Publishers.Len() < p.Publishers || w.share.Subscribers.Len() < p.Subscribers {
+		return false // others know the rest
+	}
+	return Drained(w.progress(), p)
+}
+
+// Drained tells that everything offered has been sent, answered and delivered, where p is the sum over all that carry out a
+// trial and the schedule is over.
+func Drained(p engine.Progress, t *plan.Params) bool {
 	if p.Waiting > 0 || p.Sent < p.Offered || (t.QoS > 0 && p.Answered < p.Sent) {
 		return false
-	}
-	if w.share.Publishers.Len() < t.Publishers || w.share.Subscribers.Len() < t.Subscribers {
-		return false // other workers know the rest
 	}
 	return p.Delivered >= p.Sent*uint64(t.Fan())
 }
@@ -97,8 +113,8 @@ func (w *Local) receipts() (all []Receipt) {
 	return all
 }
 
-// finish closes the books and the connections.
-func (w *Local) finish(complete bool) *Result {
+// finish closes the books and, when all of the team have, the connections.
+func (w *Local) finish(ctx context.Context, complete bool) *Result {
 	r := &Result{Receipts: w.receipts(), Facts: w.facts, Ended: clock.Now()}
 	w.each(func(s *shard, now int64) {
 		books := s.core.CloseBooks(now)
@@ -106,6 +122,9 @@ func (w *Local) finish(complete bool) *Result {
 		defer w.mu.Unlock()
 		r.Books = append(r.Books, books...)
 	})
+	if w.sink.Team != nil {
+		w.sink.Team.Closed(ctx)
+	}
 	if !complete {
 		time.Sleep(lateTime)
 	}

@@ -4,6 +4,7 @@ package worker
 
 import (
 	"context"
+	"io"
 	"time"
 
 	"github.com/mqlab/mqlab/internal/engine"
@@ -12,15 +13,26 @@ import (
 	"github.com/mqlab/mqlab/internal/plan"
 )
 
-// Worker carries out one share. Its methods are called once each, in this order.
+// Worker carries out one share. Its methods are called once each, in this order; Close, which frees everything, at any time.
 type Worker interface {
 	// Prepare connects everything and returns once every connection is ready and every subscription confirmed.
 	Prepare(ctx context.Context) error
-	// Measure starts the schedule at the given monotonic time and returns after the drain. When ctx is done it stops
-	// early and returns what was measured so far, together with the cause.
-	Measure(ctx context.Context, start int64) (*Result, error)
-	// Close says goodbye and frees everything. It may be called at any time.
-	Close() error
+	// Begin tells the schedule, which starts at the given monotonic time. Every worker of a trial must have begun before any
+	// measures: a message must not come to one that does not know the schedule.
+	Begin(ctx context.Context, start int64) error
+	// Measure follows the schedule and returns after the drain and the goodbye. When ctx is done it stops early and returns
+	// what was measured so far, together with the cause.
+	Measure(ctx context.Context) (*Result, error)
+	io.Closer
+}
+
+// Team is what a worker asks of those with which it carries out a trial.
+type Team interface {
+	// Drained is told how far this worker is, and tells whether all that was offered has been sent, answered and delivered,
+	// by all workers together. It does not block.
+	Drained(own engine.Progress) bool
+	// Closed tells that the books of this worker are closed, and returns when those of all are, or ctx is done.
+	Closed(ctx context.Context)
 }
 
 // Share is a part of a trial, as one worker gets it. It has a JSON form, without secrets, for workers elsewhere.
@@ -34,6 +46,11 @@ type Share struct {
 	Others      []Address `json:"others,omitempty"`
 	Publishers  Span      `json:"publishers"`
 	Subscribers Span      `json:"subscribers"`
+	// Of is how many processes of this host share the trial; 0 = this one alone. Event loops, and how fast and how many at
+	// once connections are made, are dealt out among them.
+	Of int `json:"of,omitempty"`
+	// Cores is how many cores these processes have to themselves; 0 = they share all with the broker.
+	Cores int `json:"cores,omitempty"`
 }
 
 // Address is where one broker is.
@@ -65,6 +82,7 @@ type Sink struct {
 	Event  func(engine.Event)
 	// Samples returns a Sampler for one more thread of the worker; nil = samples are not wanted.
 	Samples func() Sampler
+	Team    Team // nil = the worker carries out the trial alone
 }
 
 // Sampler keeps a fact about each message. It must not block. Flush is called once per window.

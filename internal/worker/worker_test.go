@@ -82,12 +82,17 @@ func carryOut(t *testing.T, pattern string, shares ...Share) ledger.Counts {
 		workers[i] = w
 	}
 	start := clock.Now() + int64(10*time.Millisecond)
+	for _, w := range workers {
+		if err := w.Begin(t.Context(), start); err != nil {
+			t.Fatal(err)
+		}
+	}
 	results := make([]*Result, len(workers))
 	var done sync.WaitGroup
 	for i, w := range workers {
 		done.Go(func() {
 			var err error
-			if results[i], err = w.Measure(t.Context(), start); err != nil {
+			if results[i], err = w.Measure(t.Context()); err != nil {
 				t.Error(err)
 			}
 		})
@@ -192,7 +197,10 @@ func TestReconnectionIsCounted(t *testing.T) {
 				t.Fatal(err)
 			}
 			proxy.cutAfter(300 * time.Millisecond)
-			r, err := w.Measure(t.Context(), clock.Now())
+			if err := w.Begin(t.Context(), clock.Now()); err != nil {
+				t.Fatal(err)
+			}
+			r, err := w.Measure(t.Context())
 			if err != nil {
 				t.Fatal(err)
 			}
