@@ -78,6 +78,7 @@ var rules = []rule{
 	{"internal/netns", nil, "a leaf"},
 	{"internal/link", nil, "a leaf: what happens to packets, not who moves them"},
 	{"internal/websocket", nil, "a leaf: carries bytes"},
+	{"internal/check", nil, "a leaf: tables of anybody"},
 	{"internal/chart", nil, "a leaf: draws the figures it is given"},
 	{"internal/selftest/oracle", nil, "an oracle that shares code with what it judges proves nothing"},
 	{"internal/faulty", []string{"internal/proto", "internal/stamp", "internal/clock"}, "knows its faults, not who measures them"},
@@ -182,7 +183,7 @@ func TestRulesApply(t *testing.T) {
 // pure are the packages that never look at a clock, a socket or a file descriptor: time is what they are told.
 var pure = []string{
 	"internal/proto/...", "internal/engine", "internal/stat", "internal/hist", "internal/stamp", "internal/ledger", "internal/plan",
-	"internal/scenario", "internal/summary", "internal/report", "internal/chart", "internal/gate",
+	"internal/scenario", "internal/summary", "internal/report", "internal/chart", "internal/gate", "internal/check",
 }
 
 // moving are the functions of package time that look at the clock or wait for it.

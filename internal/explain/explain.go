@@ -48,6 +48,7 @@ var sources = []source{
 	{"fields", "JSON", "JSON fields", true, false},
 	{"keys", "scenario", "Keys of scenarios", true, false},
 	{"probe", "probe", "Questions of a probe, and words of its answers", false, false},
+	{"checks", "check", "Rules of mqlab check", false, false},
 	{"units", "unit", "Units", false, false},
 	{"exits", "exit code", "Exit codes", false, false},
 }
