@@ -50,7 +50,7 @@ with its row, its columns and the likely cause.`,
 				result.Print(out, args[0], func(head, text string) { printWrapped(out, head, text, terminalWidth(out)) })
 			}
 			if err == nil && len(result.Findings) > 0 {
-				err = exitError{exitInvalid, nil}
+				err = exitError{exitInvalid, fmt.Errorf("%s: %s", args[0], result.Verdict())}
 			}
 			return err
 		},

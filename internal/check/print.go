@@ -20,8 +20,10 @@ func (r *Result) Print(w io.Writer, file string, wrap func(head, text string)) {
 	for _, rule := range rules {
 		r.printRule(w, rule.name, wrap)
 	}
-	_, _ = fmt.Fprintf(w, "\n%s\n", some(len(r.Findings), "contradiction"))
 }
+
+// Verdict counts the contradictions.
+func (r *Result) Verdict() string { return some(len(r.Findings), "contradiction") }
 
 func (r *Result) printRule(w io.Writer, rule string, wrap func(head, text string)) {
 	n, cause := 0, ""

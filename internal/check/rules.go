@@ -1,6 +1,9 @@
 package check
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // rule is one thing that figures cannot contradict. apply tells whether the table has the columns for it.
 type rule struct {
@@ -50,13 +53,15 @@ rows:
 }
 
 func (v *view) cells() bool {
+	known := slices.ContainsFunc(v.columns, func(c column) bool { return c.kind != other })
 	for _, r := range v.Rows {
 		if n, want := len(r.Cells), len(v.Columns); n != want {
 			v.found(r, fmt.Sprintf("%d cells, and the header has %d", n, want),
 				"cells are missing or one holds the delimiter; from there on every figure stands under another's name")
+			known = true
 		}
 	}
-	return true
+	return known
 }
 
 func (v *view) negative() bool {
