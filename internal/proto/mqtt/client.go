@@ -3,8 +3,6 @@ package mqtt
 import (
 	"errors"
 	"fmt"
-	"math"
-	"time"
 
 	"github.com/mqlab/mqlab/internal/proto"
 )
@@ -20,19 +18,19 @@ type Client struct {
 	id  string
 	exchange
 	nextTick  int64
-	pingSince int64  // when the oldest unanswered PINGREQ was sent, as far as Tick knows
+	pingSince int64  // since when the broker owes the answer to a PINGREQ, and anything else, as far as Tick knows
 	barrier   uint64 // token of the Barrier asked for last
 	pings     uint32 // unanswered PINGREQs
 	keepAlive uint16 // seconds, the broker's wish included
+	mute      uint8  // looks of Tick since something was sent
+	deaf      uint8  // looks of Tick since something was heard
+	heard     bool   // something since the last look
 	waiting   bool   // for CONNACK
 	opened    bool   // Open was called before
 	clean     bool   // a clean start was asked for
 	noShared  bool   // the broker has no shared subscriptions
 	asked     bool   // a Barrier waits for its answer
 }
-
-// unknownTime stands in pingSince for a PINGREQ that was sent without a clock at hand.
-const unknownTime = math.MinInt64
 
 // NewClient returns a client with this client identifier, which may be empty (the broker then assigns one if it likes).
 func NewClient(cfg *Config, id string) *Client {
@@ -52,6 +50,7 @@ func (c *Client) InFlight() int { return c.out.messages() }
 func (c *Client) Open(now int64, out []byte) []byte {
 	c.ready, c.waiting = false, true
 	c.pings, c.asked, c.wrote = 0, false, true
+	c.mute, c.deaf = 0, 0
 	c.keepAlive = uint16(seconds(c.cfg.KeepAlive))
 	c.grant = grant(c.cfg.ReceiveMaximum)
 	c.clean = c.cfg.CleanStart && !(c.opened && c.cfg.keepsSession())
@@ -86,6 +85,7 @@ func (c *Client) Feed(now int64, in, out []byte, ev *proto.Event) (n int, o []by
 		return 0, out, err
 	}
 	c.wrote = c.wrote || len(o) > len(out)
+	c.alive(now)
 	return size, o, nil
 }
 
@@ -117,69 +117,11 @@ func (c *Client) handle(now int64, first byte, body, out []byte, ev *proto.Event
 	return out, fmt.Errorf("mqtt: a %s from the broker answers nothing that was asked", packetNames[kind])
 }
 
-// Tick implements proto.Session: it looks four times per keep-alive whether anything was sent since, and sends PINGREQ
-// otherwise, so that a connection is silent for half its keep-alive at most. It fails when a PINGREQ stays unanswered
-// for longer than the keep-alive.
-func (c *Client) Tick(now int64, out []byte) (next int64, o []byte, err error) {
-	if c.waiting {
-		return now + int64(time.Second), out, nil
-	}
-	if c.keepAlive == 0 || !c.ready {
-		return math.MaxInt64, out, nil
-	}
-	limit := int64(c.keepAlive) * int64(time.Second)
-	if c.pings > 0 && c.pingSince == unknownTime {
-		c.pingSince = now
-	}
-	if c.pings > 0 && now-c.pingSince > limit {
-		return math.MaxInt64, out, fmt.Errorf("mqtt: no answer to PINGREQ within %v", time.Duration(limit))
-	}
-	if now >= c.nextTick {
-		if !c.wrote && c.pings == 0 {
-			out = c.ping(out)
-			c.pingSince = now
-		} else {
-			c.wrote = false
-		}
-		c.nextTick = now + limit/4
-	}
-	next = c.nextTick
-	if c.pings > 0 {
-		next = min(next, c.pingSince+limit+1)
-	}
-	return next, out, nil
-}
-
 // Barrier appends a PINGREQ. When it is answered Feed reports Barrier with this token: the broker has read all that was
 // sent before. A Barrier asked for before an earlier one was answered replaces it.
 func (c *Client) Barrier(token uint64, out []byte) []byte {
 	c.barrier, c.asked = token, true
 	return c.ping(out)
-}
-
-func (c *Client) ping(out []byte) []byte {
-	if c.pings == 0 {
-		c.pingSince = unknownTime
-	}
-	c.pings++
-	c.wrote = true
-	return append(out, pktPingreq<<4, 0)
-}
-
-func (c *Client) pingresp(now int64, body []byte, ev *proto.Event) error {
-	if len(body) > 0 {
-		return malformed(pktPingresp, errTrailing)
-	}
-	if c.pings == 0 {
-		return errors.New("mqtt: a PINGRESP answers no PINGREQ")
-	}
-	c.pings--
-	c.pingSince = now
-	if c.pings == 0 && c.asked {
-		ev.Kind, ev.Token = proto.Barrier, c.barrier
-		c.asked = false
-	}
-	return nil
 }
 
 // Close implements proto.Session: it appends DISCONNECT, after which the broker publishes no will.

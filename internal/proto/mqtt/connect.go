@@ -3,7 +3,6 @@ package mqtt
 import (
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/mqlab/mqlab/internal/proto"
 )
@@ -147,7 +146,7 @@ func (c *Client) connack(now int64, body, out []byte, ev *proto.Event) ([]byte, 
 		c.limit = min(c.limit, uint16(c.cfg.Window))
 	}
 	c.waiting, c.ready = false, true
-	c.nextTick = now + int64(c.keepAlive)*int64(time.Second)/4
+	c.nextTick = now + c.lookEvery()
 	ev.Kind, ev.Resumed = proto.Ready, flags == 1
 	if !ev.Resumed {
 		c.reset()
