@@ -72,6 +72,7 @@ var rules = []rule{
 	{"internal/proto", nil, "protocols know nothing of the lab"},
 	{"internal/proto/*", []string{"internal/proto"}, "protocols know nothing of the lab, nor of each other"},
 	{"internal/stat", nil, "a leaf: pure figures"},
+	{"internal/search", nil, "a leaf: outcomes in, values out"},
 	{"internal/hist", nil, "a leaf: pure figures"},
 	{"internal/stamp", nil, "a leaf: bytes of a payload"},
 	{"internal/clock", nil, "a leaf"},
@@ -183,7 +184,7 @@ func TestRulesApply(t *testing.T) {
 // pure are the packages that never look at a clock, a socket or a file descriptor: time is what they are told.
 var pure = []string{
 	"internal/proto/...", "internal/engine", "internal/stat", "internal/hist", "internal/stamp", "internal/ledger", "internal/plan",
-	"internal/scenario", "internal/summary", "internal/report", "internal/chart", "internal/gate", "internal/check",
+	"internal/scenario", "internal/summary", "internal/report", "internal/chart", "internal/gate", "internal/check", "internal/search",
 }
 
 // moving are the functions of package time that look at the clock or wait for it.
