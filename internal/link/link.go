@@ -1,8 +1,6 @@
 package link
 
-import (
-	"time"
-)
+import "time"
 
 // Profile is a link by name, both directions.
 type Profile struct {
@@ -79,6 +77,11 @@ type Counters struct {
 	Waited      time.Duration `json:"waited_ns"`
 	LongestWait time.Duration `json:"longest_wait_ns"`
 }
+
+// Observer is told of each packet that a backend offers to a link: when, the packet from its IP header on with the addresses that the
+// device sees, and what becomes of it. It is called from the threads that carry packets: it must be quick, must not keep the
+// packet, and may be called for both directions at once.
+type Observer func(way Direction, at int64, packet []byte, v Verdict)
 
 // Config is what a backend opens a network with.
 type Config struct {

@@ -3,9 +3,9 @@
 //
 // # What a seed fixes
 //
-// Every property of the link draws from a sequence of its own. Losses, duplicates and corruptions are a function of the seed
-// and of how many packets were on the air before, whatever their size and time: packet k is lost for every protocol alike. Delays are
-// a function of the seed and of how many packets were carried before. Outages are a function of time alone, see Outage.
+// Every property draws from a sequence of its own. A loss is a function of the seed and of how many packets were on the air
+// before, whatever their size and time: packet k is lost for every protocol alike. Delays, duplicates and corruptions are
+// functions of the seed and of how many packets were not lost before. Outages are a function of time alone, see Outage.
 package link
 
 import (
@@ -27,13 +27,15 @@ type Params struct {
 	Order       Order   `json:"order,omitempty"`
 	// Loss is the share of packets that are lost on the air, from 0 to 1.
 	Loss float64 `json:"loss,omitempty"`
-	// Burst is the mean number of packets in a row that are lost; 0 = losses are independent of each other.
+	// Burst is the mean number of packets that are lost in a row, from 1 (then never two), by the Gilbert model; 0 = losses are
+	// independent of each other.
 	Burst float64 `json:"burst,omitempty"`
 	// Duplicate is the share of packets that arrive twice; the copy takes no air time and has a delay of its own.
 	Duplicate float64 `json:"duplicate,omitempty"`
 	// Corrupt is the share of packets in which one bit behind the IP header is turned over.
 	Corrupt float64 `json:"corrupt,omitempty"`
-	// FixChecksum makes TCP and UDP accept a corrupt packet, so that the application meets the wrong bit.
+	// FixChecksum makes TCP and UDP accept a corrupt packet, so that the application meets the wrong bit: it is one of the
+	// payload, and packets without payload stay as they are.
 	FixChecksum bool `json:"fix_checksum,omitempty"`
 	// Rate is the capacity in bits per second; 0 = without limit.
 	Rate int64 `json:"rate_bits_per_second,omitempty"`
@@ -55,9 +57,9 @@ type Distribution string
 const (
 	Uniform Distribution = "uniform" // from Delay-Jitter to Delay+Jitter
 	Normal  Distribution = "normal"
-	// Pareto has a long tail: shape 3, of mean Delay and standard deviation Jitter.
+	// Pareto has a long tail: shape 3, cut at its 99.9 % quantile, of mean Delay and standard deviation Jitter.
 	Pareto Distribution = "pareto"
-	// ParetoNormal is three parts of Pareto and one of Normal.
+	// ParetoNormal adds the quantiles of Pareto and Normal, three parts to one, scaled to standard deviation Jitter.
 	ParetoNormal Distribution = "paretonormal"
 )
 
@@ -91,8 +93,11 @@ func (p Params) Validate() error {
 		name  string
 		value float64
 	}{
-		{"loss", p.Loss}, {"duplicate", p.Duplicate}, {"corrupt", p.Corrupt},
-		{"correlation", p.Correlation}, {"loss_correlation", p.LossCorrelation},
+		{"loss", p.Loss},
+		{"duplicate", p.Duplicate},
+		{"corrupt", p.Corrupt},
+		{"correlation", p.Correlation},
+		{"loss_correlation", p.LossCorrelation},
 	} {
 		if !(share.value >= 0 && share.value <= 1) {
 			return fmt.Errorf("%s is %v; it goes from 0 to 1", share.name, share.value)
@@ -102,8 +107,12 @@ func (p Params) Validate() error {
 		name  string
 		value int64
 	}{
-		{"delay_ns", int64(p.Delay)}, {"jitter_ns", int64(p.Jitter)}, {"rate_bits_per_second", p.Rate},
-		{"overhead_bytes", int64(p.OverheadBytes)}, {"queue_bytes", int64(p.QueueBytes)}, {"queue_packets", int64(p.QueuePackets)},
+		{"delay_ns", int64(p.Delay)},
+		{"jitter_ns", int64(p.Jitter)},
+		{"rate_bits_per_second", p.Rate},
+		{"overhead_bytes", int64(p.OverheadBytes)},
+		{"queue_bytes", int64(p.QueueBytes)},
+		{"queue_packets", int64(p.QueuePackets)},
 	} {
 		if size.value < 0 {
 			return fmt.Errorf("%s is %d; it cannot be negative", size.name, size.value)
@@ -156,7 +165,7 @@ func (p Params) validateTogether() error {
 		return fmt.Errorf("correlation is 1; it must be below")
 	case math.IsNaN(p.Burst) || p.Burst != 0 && p.Burst < 1:
 		return fmt.Errorf("burst is %v; it is a mean number of packets, from 1", p.Burst)
-	case p.Burst > 1 && p.Loss > p.Burst/(p.Burst+1):
+	case p.Burst > 0 && p.Loss > p.Burst/(p.Burst+1):
 		return fmt.Errorf("loss %v in bursts of %v cannot be: at most %.3f", p.Loss, p.Burst, p.Burst/(p.Burst+1))
 	case p.LossCorrelation > 0 && !netem:
 		return fmt.Errorf("loss_correlation is of mode netem only; use burst, the mean number of packets lost in a row")
@@ -166,8 +175,10 @@ func (p Params) validateTogether() error {
 		return fmt.Errorf("queue_bytes is of mode physical only; use queue_packets")
 	case p.QueueBytes > 0 && p.Rate == 0:
 		return fmt.Errorf("queue_bytes without rate_bits_per_second: nothing ever waits")
-	case p.Burst > 1 && netem:
-		return fmt.Errorf("burst is of mode physical only")
+	case p.LossCorrelation > 0 && p.Burst > 0:
+		return fmt.Errorf("burst and loss_correlation exclude each other")
+	case netem && p.uniform() && p.Jitter > math.MaxInt32:
+		return fmt.Errorf("jitter_ns is %s; mode netem wraps beyond %s", p.Jitter, time.Duration(math.MaxInt32))
 	case p.Order != "" && p.Order != OrderNone && netem:
 		return fmt.Errorf("order is of mode physical only")
 	}
@@ -203,5 +214,7 @@ func (p Params) AirTime(size int) time.Duration {
 		return 0
 	}
 	bits := int64(size+p.OverheadBytes) * 8
-	return time.Duration(bits/p.Rate*1e9 + bits%p.Rate*1e9/p.Rate)
+	return time.Duration(float64(bits) * 1e9 / float64(p.Rate))
 }
+
+func (p Params) uniform() bool { return p.Distribution == "" || p.Distribution == Uniform }
