@@ -43,9 +43,13 @@ func (f figures) perCPUSecond() (float64, error) {
 type child func(url string, span time.Duration) (figures, error)
 
 var children = map[string]child{
-	"lab-mqtt-publish":  labPublish(plan.MQTT311),
+	"lab-mqtt-publish":  labPublish(plan.MQTT311, plan.Params{}),
 	"lab-mqtt-receive":  labReceive,
-	"lab-nats-publish":  labPublish(plan.NATS),
+	"lab-nats-publish":  labPublish(plan.NATS, plan.Params{}),
+	"lab-amqp-publish":  labPublish(plan.AMQP091, plan.Params{}),
+	"lab-amqp-apart":    labPublish(plan.AMQP091, plan.Params{Apart: true}),
+	"lab-redis-deep":    labPublish(plan.Redis, plan.Params{QoS: 1, Window: deep}),
+	"lab-redis-shallow": labPublish(plan.Redis, plan.Params{QoS: 1, Window: shallow}),
 	"lab-latency":       labLatency,
 	"lab-lateness":      labLateness,
 	"lab-few-idle":      labIdle(fewIdle),
@@ -53,6 +57,9 @@ var children = map[string]child{
 	"paho-mqtt-publish": pahoPublish,
 	"paho-mqtt-receive": pahoReceive,
 	"nats-publish":      natsPublish,
+	"amqp-publish":      amqpPublish,
+	"redis-deep":        redisPublish(deep),
+	"redis-shallow":     redisPublish(shallow),
 }
 
 // childMain runs the generator that args name: NAME URL SPAN [CPUPROFILE].

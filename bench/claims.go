@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/mqlab/mqlab/internal/broker"
+	"github.com/mqlab/mqlab/internal/plan"
 )
 
 // claim is one thing the lab promises of its own speed. A sample is one alternation.
@@ -49,12 +50,28 @@ var claims = []claim{
 		setUp: peerSite("nats", "drain", "nats"), sample: perCPU("lab-nats-publish", "nats-publish"),
 	},
 	{
+		name: "amqp publish / amqp091-go", want: 50,
+		setUp: peerSite("amqp", "drain", "amqp"), sample: perCPU("lab-amqp-publish", "amqp-publish"),
+	},
+	{ // what is left of it where the lab, too, writes every message by itself: the kernel takes four fifths of the lab's time
+		name: "amqp one message a write", want: 3,
+		needs: missing(rabbitmq), setUp: brokerSite(rabbitmq), sample: perCPU("lab-amqp-apart", "amqp-publish"),
+	},
+	{
+		name: "redis deep / go-redis", want: 3,
+		needs: missing(redis), setUp: brokerSite(redis), sample: perCPU("lab-redis-deep", "redis-deep"),
+	},
+	{ // both wait for the server after every few messages, which costs both the same
+		name: "redis shallow / go-redis", want: 1.5,
+		needs: missing(redis), setUp: brokerSite(redis), sample: perCPU("lab-redis-shallow", "redis-shallow"),
+	},
+	{
 		name: "idle mqtt connection", unit: "B", want: 512, atMost: true,
 		needs: filesMissing, setUp: peerSite("mqtt", "drain", "mqtt"), sample: idleMemory,
 	},
 	{
 		name: "response p50 / C", want: 1.3, atMost: true,
-		needs: mosquittoMissing, setUp: mosquittoSite, sample: responseToC,
+		needs: missing(mosquitto), setUp: brokerSite(mosquitto), sample: responseToC,
 	},
 	{
 		name: "lateness p50", unit: "µs", want: 5, atMost: true,
@@ -96,7 +113,7 @@ func (c *claim) verdict(values []float64) (line string, ok bool) {
 	if c.unit != "" {
 		kind, unit = "value", " "+c.unit
 	}
-	return fmt.Sprintf("%-22s %s %s%s [%s–%s] want %s %g%s %s", c.name, kind, digits(median), unit,
+	return fmt.Sprintf("%-26s %s %s%s [%s–%s] want %s %g%s %s", c.name, kind, digits(median), unit,
 		digits(quantile(values, 0.25)), digits(quantile(values, 0.75)), bound, c.want, unit, word), ok
 }
 
@@ -123,9 +140,11 @@ func peerSite(scheme string, args ...string) func(ctx context.Context, r *rig) (
 	}
 }
 
-func mosquittoSite(ctx context.Context, r *rig) (site, error) {
-	url, stop, err := r.mosquitto(ctx)
-	return site{url, stop}, err
+func brokerSite(s plan.Subject) func(ctx context.Context, r *rig) (site, error) {
+	return func(ctx context.Context, r *rig) (site, error) {
+		url, stop, err := r.broker(ctx, s)
+		return site{url, stop}, err
+	}
 }
 
 // filesMissing tells whether a process may open as many connections as wanted.
@@ -137,11 +156,13 @@ func filesMissing(context.Context) string {
 	return ""
 }
 
-func mosquittoMissing(ctx context.Context) string {
-	if f := broker.Find(ctx, mosquittoSubject); !f.OK {
-		return f.Why
+func missing(s plan.Subject) func(ctx context.Context) string {
+	return func(ctx context.Context) string {
+		if f := broker.Find(ctx, s); !f.OK {
+			return f.Why
+		}
+		return ""
 	}
-	return ""
 }
 
 // alternate runs a and b one after the other, the order changing from round to round.

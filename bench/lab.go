@@ -106,12 +106,12 @@ func labRun(url string, t plan.Trial) (figures, error) {
 	return f, nil
 }
 
-func labPublish(protocol string) child {
+// labPublish publishes as fast as it can; p says what is special about it.
+func labPublish(protocol string, p plan.Params) child {
 	return func(url string, span time.Duration) (figures, error) {
-		return labRun(url, labLoad(protocol, plan.Params{
-			Publishers: 1, PayloadBytes: smallBytes, Pacing: "max",
-			Phases: plan.Phases{WarmUp: warmUp, Measure: span},
-		}))
+		p.Publishers, p.PayloadBytes, p.Pacing = 1, smallBytes, "max"
+		p.Phases = plan.Phases{WarmUp: warmUp, Measure: span}
+		return labRun(url, labLoad(protocol, p))
 	}
 }
 

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"context"
 	"encoding/binary"
 	"net/url"
 	"sync/atomic"
@@ -10,6 +11,8 @@ import (
 
 	paho "github.com/eclipse/paho.mqtt.golang"
 	natsgo "github.com/nats-io/nats.go"
+	amqpgo "github.com/rabbitmq/amqp091-go"
+	goredis "github.com/redis/go-redis/v9"
 
 	"github.com/mqlab/mqlab/internal/clock"
 )
@@ -78,6 +81,46 @@ func natsPublish(server string, span time.Duration) (figures, error) {
 		number(payload, seq)
 		return c.Publish(topic, payload)
 	})
+}
+
+// amqpPublish publishes without confirms; the library writes every message by itself.
+func amqpPublish(broker string, span time.Duration) (figures, error) {
+	c, err := amqpgo.Dial(broker)
+	if err != nil {
+		return figures{}, err
+	}
+	ch, err := c.Channel()
+	if err != nil {
+		return figures{}, err
+	}
+	payload := make([]byte, smallBytes)
+	return busy(span, func(seq uint64) error {
+		number(payload, seq)
+		return ch.Publish("amq.topic", topic, false, false, amqpgo.Publishing{DeliveryMode: amqpgo.Transient, Body: payload})
+	})
+}
+
+// redisPublish publishes by pipelines of so many commands. The library keeps a payload until the pipeline is sent, so each
+// message of one needs its own.
+func redisPublish(depth int) child {
+	return func(broker string, span time.Duration) (figures, error) {
+		options, err := goredis.ParseURL(broker)
+		if err != nil {
+			return figures{}, err
+		}
+		pipe := goredis.NewClient(options).Pipeline()
+		payloads := make([][smallBytes]byte, depth)
+		return busy(span, func(seq uint64) error {
+			ctx, payload := context.Background(), payloads[pipe.Len()][:]
+			number(payload, seq)
+			pipe.Publish(ctx, topic, payload)
+			if pipe.Len() < depth {
+				return nil
+			}
+			_, err := pipe.Exec(ctx)
+			return err
+		})
+	}
 }
 
 // busy calls publish as fast as it can, and counts after a warm-up.

@@ -27,6 +27,8 @@ const (
 	latencyRate = 1000 // messages per second
 	fewIdle     = 1000 // connections
 	manyIdle    = 9000
+	shallow     = 64 // commands of a pipeline
+	deep        = 512
 	warmUp      = 200 * time.Millisecond
 )
 
@@ -107,15 +109,22 @@ func (r *rig) peer(ctx context.Context, args ...string) (address string, stop fu
 	return "127.0.0.1:" + strings.TrimSpace(port), stop, nil
 }
 
-// mosquitto starts an installed Mosquitto, tuned: TCP_NODELAY on, nothing dropped.
-func (r *rig) mosquitto(ctx context.Context) (url string, stop func(), err error) {
-	i, err := broker.Start(ctx, mosquittoSubject, broker.Options{Guard: r.guard})
+// broker starts an installed broker.
+func (r *rig) broker(ctx context.Context, s plan.Subject) (url string, stop func(), err error) {
+	i, err := broker.Start(ctx, s, broker.Options{Guard: r.guard})
 	if err != nil {
 		return "", nil, err
 	}
 	return i.URL, func() { _ = i.Stop(context.WithoutCancel(ctx)) }, nil
 }
 
-var mosquittoSubject = plan.Subject{
+// mosquitto is tuned: TCP_NODELAY on, nothing dropped.
+var mosquitto = plan.Subject{
 	Name: "mosquitto:tuned", Broker: "mosquitto", Variant: broker.Tuned, Protocol: plan.MQTT311, Runtime: broker.Process,
 }
+
+var rabbitmq = plan.Subject{
+	Name: "rabbitmq/amqp091", Broker: "rabbitmq", Variant: broker.AsShipped, Protocol: plan.AMQP091, Runtime: broker.Process,
+}
+
+var redis = plan.Subject{Name: "redis", Broker: "redis", Variant: broker.AsShipped, Protocol: plan.Redis, Runtime: broker.Process}

@@ -2,6 +2,7 @@
 //
 //   peer drain mqtt              accepts, confirms subscriptions, answers pings, swallows what is published
 //   peer drain nats              the same for NATS
+//   peer drain amqp              the same for AMQP 0-9-1, without subscriptions
 //   peer blast RUN BYTES         an MQTT broker that sends stamped messages of BYTES (payload) to whoever subscribes
 //
 // It prints the port it listens on (loopback), and ends when its standard input does.
@@ -33,7 +34,8 @@ struct conn {
 	uint64_t seq;
 };
 
-static int epoll, blasting, speaks_nats;
+static int epoll, blasting;
+static void (*hear)(struct conn *c, const uint8_t *b, size_t n); // what arrived, in the protocol that is spoken
 static uint32_t run;
 static size_t payload_size, message_size, block_size;
 
@@ -115,11 +117,36 @@ static void mqtt(struct conn *c, const uint8_t *b, size_t n) {
 	}
 }
 
-static void received(struct conn *c, const uint8_t *b, size_t n) {
-	if (speaks_nats) {
-		if (n >= 6 && !memcmp(b + n - 6, "PING\r\n", 6)) say(c, "PONG\r\n", 6);
-	} else if (c->state != PUBLISHING) {
-		mqtt(c, b, n);
+static void nats(struct conn *c, const uint8_t *b, size_t n) {
+	if (n >= 6 && !memcmp(b + n - 6, "PING\r\n", 6)) say(c, "PONG\r\n", 6);
+}
+
+// method says an AMQP method; arguments are all that follows class and method.
+static void method(struct conn *c, int channel, int class, int id, const void *arguments, size_t n) {
+	uint8_t f[128] = {1, 0, channel, 0, 0, 0, n + 4, 0, class, 0, id};
+	memcpy(f + 11, arguments, n);
+	f[11 + n] = 0xce;
+	say(c, f, 12 + n);
+}
+
+// amqp answers the methods that a client says before it publishes.
+static void amqp(struct conn *c, const uint8_t *b, size_t n) {
+	if (c->state == GREETING) {
+		c->state = IDLE;
+		method(c, 0, 10, 10, "\0\x9\0\0\0\0\0\0\0\x5PLAIN\0\0\0\x5" "en_US", 24); // connection.start
+		return;
+	}
+	for (size_t size; n >= 12; b += size, n -= size) {
+		size = 8 + (b[4] << 16 | b[5] << 8 | b[6]);
+		if (b[0] != 1 || size > n) return;
+		switch (b[8] << 8 | b[10]) {
+		case 10 << 8 | 11: method(c, 0, 10, 30, "\0\0\0\x2\0\0\0\0", 8); break; // start-ok: tune
+		case 10 << 8 | 40: method(c, 0, 10, 41, "", 1); break;                      // connection.open
+		case 10 << 8 | 50: method(c, 0, 10, 51, "", 0); break;                      // connection.close
+		case 20 << 8 | 10: method(c, b[2], 20, 11, "\0\0\0", 4); break;             // channel.open
+		case 40 << 8 | 10: method(c, b[2], 40, 11, "", 0); break;                   // exchange.declare
+		case 60 << 8 | 40: c->state = PUBLISHING; return;                           // basic.publish
+		}
 	}
 }
 
@@ -135,7 +162,7 @@ static void accept_all(int listener) {
 		c->fd = fd;
 		struct epoll_event e = {.events = EPOLLIN, .data.ptr = c};
 		if (epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &e)) die("epoll_ctl");
-		if (speaks_nats) say(c, info, sizeof info - 1);
+		if (hear == nats) say(c, info, sizeof info - 1);
 	}
 }
 
@@ -176,7 +203,7 @@ static void serve(int listener) {
 					end(c);
 					continue;
 				}
-				if (size > 0) received(c, buffer, size);
+				if (size > 0 && c->state != PUBLISHING) hear(c, buffer, size);
 			}
 			if (c->block && ready[i].events & EPOLLOUT) blast(c);
 		}
@@ -184,15 +211,17 @@ static void serve(int listener) {
 }
 
 int main(int argc, char **argv) {
+	hear = mqtt;
 	if (argc == 3 && !strcmp(argv[1], "drain")) {
-		speaks_nats = !strcmp(argv[2], "nats");
+		if (!strcmp(argv[2], "nats")) hear = nats;
+		if (!strcmp(argv[2], "amqp")) hear = amqp;
 	} else if (argc == 4 && !strcmp(argv[1], "blast")) {
 		blasting = 1;
 		run = strtoul(argv[2], 0, 10);
 		payload_size = strtoul(argv[3], 0, 10);
 		if (payload_size < STAMP_SIZE || payload_size > BLOCK_SIZE / 2) return 2;
 	} else {
-		fprintf(stderr, "usage: peer drain mqtt|nats | peer blast RUN BYTES\n");
+		fprintf(stderr, "usage: peer drain mqtt|nats|amqp | peer blast RUN BYTES\n");
 		return 2;
 	}
 	more_files();

@@ -129,3 +129,46 @@ func perMessage(b *testing.B, messages uint64) {
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(messages), "ns/msg")
 	b.ReportMetric(0, "ns/op") // an op is a batch
 }
+
+// counting is a Wire that counts what it is given.
+type counting struct {
+	drain
+	writes, bytes int
+}
+
+func (c *counting) Send(_ int, b []byte) (n int, more bool, err error) {
+	c.writes++
+	c.bytes += len(b)
+	return len(b), true, nil
+}
+
+// Messages that are due together leave in one write, or each in its own.
+func TestMessagesShareAWriteUnlessApart(t *testing.T) {
+	const due = 40 // when the Core is called again after a while: more than one turn writes apart
+	for _, apart := range []bool{false, true} {
+		wire := &counting{}
+		c := engine.New(engine.Settings{Run: busyRun, Payload: engine.NewPayload(busyPayload(), false, 1), Emit: func(*ledger.Window) {}}, wire)
+		id := c.Add(engine.ClientSpec{
+			Session: mqtt.NewClient(&mqtt.Config{Version: mqtt.V311, CleanStart: true}, "c"),
+			Publish: &engine.PublishSpec{Topic: []byte("a"), Apart: apart, Pacer: engine.NewPacer(engine.Schedule{
+				RatePerS: due, End: time.Second, Publishers: 1,
+			}, 0, 1)},
+		})
+		c.Dialling(id, 0)
+		c.Connected(id, 0, 0, 0)
+		c.Receive(id, 0, 0, []byte{0x20, 2, 0, 0})
+		c.Begin(busyTime, busyTime, busyTime+int64(time.Second))
+		c.Publish()
+		*wire = counting{}
+		now := busyTime + int64(time.Second)
+		for c.Advance(now) <= now {
+		}
+		writes := 1
+		if apart {
+			writes = due
+		}
+		if sent := c.Progress().Sent; sent != due || wire.writes != writes {
+			t.Errorf("apart=%v: %d messages in %d writes, want %d in %d", apart, sent, wire.writes, due, writes)
+		}
+	}
+}

@@ -16,6 +16,7 @@ type PublishSpec struct {
 	Window int   // unacknowledged messages at most (QoS 1, 2)
 	Pacer  Pacer // ignored in a closed loop
 	Closed bool  // closed loop: send whenever there is room; due is when it was sent
+	Apart  bool  // each message in a write of its own, also where several are due
 }
 
 // cursor walks a schedule: due is the time of the message it stands at.
@@ -99,14 +100,36 @@ func (p *publisher) room(cl *client) int {
 	return room
 }
 
-// publish hands over what is due and sends what there is room for, one batch at most.
+// writesApart is how many writes of a message each a publisher does in one turn: so few that the time at the start of the
+// turn is still that of the last.
+const writesApart = 16
+
+// writes is how often publish sends in one turn.
+func (p *publisher) writes() int {
+	if p.Apart {
+		return writesApart
+	}
+	return 1
+}
+
+// batch is how many bytes are gathered for one write.
+func (p *publisher) batch() int {
+	if p.Apart {
+		return 1
+	}
+	return batchBytes
+}
+
+// publish hands over what is due and sends what there is room for, one turn's worth at most.
 func (c *Core) publish(cl *client, now int64) {
 	p := cl.pub
 	if !p.began || p.done {
 		return
 	}
-	if cl.state == ready && !cl.full {
-		c.out = c.fill(cl, now, c.out[:0])
+	for writes := p.writes(); writes > 0 && cl.state == ready && !cl.full; writes-- {
+		if c.out = c.fill(cl, now, c.out[:0]); len(c.out) == 0 {
+			break
+		}
 		c.send(cl, c.out, now)
 	}
 	if (cl.state != ready || cl.full || p.room(cl) <= 0) && !p.Closed {
@@ -123,7 +146,7 @@ func (c *Core) publish(cl *client, now int64) {
 // fill encodes the backlog and then what is due, until a batch is full or flow control says stop.
 func (c *Core) fill(cl *client, now int64, out []byte) []byte {
 	p := cl.pub
-	for room := p.room(cl); room > 0 && len(out) < batchBytes; room-- {
+	for room := p.room(cl); room > 0 && len(out) < p.batch(); room-- {
 		var due int64
 		switch {
 		case p.backlog > 0:

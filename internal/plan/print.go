@@ -185,6 +185,7 @@ func special(p *Params) string {
 		{p.Connect.ReadBytesPerS > 0, "subscribers read at most " + size(float64(p.Connect.ReadBytesPerS)) + "/s"},
 		{!p.Connect.Reconnect, "a lost connection stays lost"},
 		{!p.NoDelay, "TCP_NODELAY is off"},
+		{p.Apart, "every message in a write of its own"},
 		{p.Samples, "the times of every message are kept"},
 	} {
 		if s.asked {

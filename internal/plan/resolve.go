@@ -178,6 +178,7 @@ func (r *resolver) params(p *scenario.Point) Params {
 		Loops:        p.Engine.Loops,
 		Quantum:      string(p.Engine.Quantum),
 		NoDelay:      p.Engine.NoDelay,
+		Apart:        !p.Engine.Batching,
 		Verify:       p.Engine.Verify,
 		Samples:      p.Samples,
 		Persistence:  p.Broker.Persistence,

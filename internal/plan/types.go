@@ -101,6 +101,7 @@ type Params struct {
 	Loops        int          `json:"loops,omitempty"` // event loops; 0 = cores - 1
 	Quantum      string       `json:"quantum"`         // auto, precise, or a duration
 	NoDelay      bool         `json:"tcp_nodelay"`
+	Apart        bool         `json:"no_batching,omitempty"` // each message in a write of its own
 	Verify       string       `json:"verify"`                // all, sample: which fillers are compared byte for byte
 	Persistence  string       `json:"persistence,omitempty"` // of the broker: on, off; absent: as its variant has it
 	Instances    int          `json:"instances,omitempty"`   // brokers that the streams are dealt out to; absent: 1

@@ -241,6 +241,8 @@ type Engine struct {
 	Quantum Quantum `yaml:"quantum"`
 	// NoDelay sets TCP_NODELAY.
 	NoDelay bool `yaml:"nodelay"`
+	// Batching lets messages of one publisher that are due together leave in one write; false writes each on its own.
+	Batching bool `yaml:"batching"`
 	// Verify is whose filler is compared byte for byte: of all messages, or of a sample.
 	Verify string `yaml:"verify" oneof:"all sample"`
 }
