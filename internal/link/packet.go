@@ -80,7 +80,7 @@ func payload(packet []byte, offset int, protocol byte) (begin, sum int) {
 	case fragment(packet):
 		return len(packet), 0 // its checksum is in another packet
 	case protocol == protocolTCP && len(packet) >= offset+20:
-		return offset + int(packet[offset+12]>>4)*4, offset + 16
+		return offset + max(20, int(packet[offset+12]>>4)*4), offset + 16
 	case protocol == protocolUDP && len(packet) >= offset+8:
 		begin, sum = offset+8, offset+6
 		if packet[sum] == 0 && packet[sum+1] == 0 {
