@@ -336,6 +336,9 @@ func Permanent(err error) bool {
 	return !errors.As(err, &p) || !p.Temporary()
 }
 
+// Stopping tells that Goodbye was said: what is hung up is not broken.
+func (c *Core) Stopping() bool { return c.stopping }
+
 // Goodbye closes all connections gracefully. Nothing is dialled again.
 func (c *Core) Goodbye(now int64) {
 	c.stopping = true

@@ -49,6 +49,10 @@ const (
 // batchBytes is how much is encoded for one connection before others get their turn.
 const batchBytes = 64 << 10
 
+// turn is how many connections Advance serves before it wants to be told the time again: messages are stamped with the
+// time that it was told.
+const turn = 32
+
 // Core is one shard of a trial. Its methods must not be called concurrently.
 type Core struct {
 	Settings
@@ -193,7 +197,8 @@ func (c *Core) Publish() {
 	}
 }
 
-// Advance does everything that is due at now and returns when it wants to be called next; a time not after now means at once.
+// Advance does what is due at now, for a limited number of connections, and returns when it wants to be called next; a time
+// not after now means at once.
 func (c *Core) Advance(now int64) int64 {
 	c.rotate(now)
 	c.due = c.timers.popDue(now, c.due[:0])
@@ -260,7 +265,7 @@ func (c *Core) send(cl *client, b []byte, now int64) {
 		return
 	}
 	n, more, err := c.wire.Send(int(cl.id), b)
-	c.recorder(cl).window().InWindow.BytesOut += uint64(n)
+	c.recorder(cl).sent(n)
 	cl.full = !more
 	if n < len(b) {
 		cl.full = true
@@ -269,6 +274,22 @@ func (c *Core) send(cl *client, b []byte, now int64) {
 	if err != nil {
 		c.drop(cl, now, err)
 	}
+}
+
+// Unsent gives back the end of what Send took of connection id: the socket did not take it. Core.Writable must be called
+// once it does.
+func (c *Core) Unsent(id int, rest []byte) {
+	cl := c.clients[id]
+	if cl.state == down {
+		return
+	}
+	later := cl.pend
+	cl.full, cl.pend = true, nil
+	cl.keep(rest)
+	if later != nil {
+		cl.keep(*later)
+	}
+	c.recorder(cl).unsent += uint64(len(rest))
 }
 
 func (c *Core) recorder(cl *client) *recorder {

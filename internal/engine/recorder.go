@@ -13,7 +13,15 @@ type recorder struct {
 	cur      *ledger.Window
 	measure  int64 // zero of the windows' times
 	end      int64
-	boundary int64 // when cur ends
+	boundary int64  // when cur ends
+	unsent   uint64 // bytes that were counted as out, came back, and will be sent again
+}
+
+// sent counts bytes that went out.
+func (r *recorder) sent(n int) {
+	again := min(uint64(n), r.unsent)
+	r.unsent -= again
+	r.window().InWindow.BytesOut += uint64(n) - again
 }
 
 // begin ends the window of the connect phase, which began at opened, and starts the schedule's.

@@ -31,9 +31,9 @@ func (t *timers) set(cl *client, at int64) {
 	}
 }
 
-// popDue takes out and appends to due every client whose deadline is not after now.
+// popDue takes out and appends to due the clients whose deadline is not after now, the longest overdue first, up to a turn.
 func (t *timers) popDue(now int64, due []*client) []*client {
-	for len(t.heap) > 0 && t.heap[0].at <= now {
+	for len(t.heap) > 0 && t.heap[0].at <= now && len(due) < turn {
 		cl := t.heap[0]
 		t.remove(cl)
 		due = append(due, cl)

@@ -28,6 +28,8 @@ type Config struct {
 	Quantum time.Duration
 	// KernelTime asks the kernel to stamp what arrives.
 	KernelTime bool
+	// Ring sends what several connections have to send by one system call (io_uring), instead of one call for each.
+	Ring bool
 }
 
 // spinFor is how long before a due time a precise loop stops sleeping: a timer wake-up is rarely later than this.
@@ -50,6 +52,9 @@ type Loop struct {
 	paces   map[int]*engine.ReadPace // of the connections that read slowly on purpose
 	slow    []int                    // those that pause before reading on
 
+	batch   *batch // nil = each send is a call
+	leaving int    // connections that have said goodbye and wait for the other end
+
 	mu       sync.Mutex // guards what other threads give and see
 	inbox    []func(now int64)
 	progress engine.Progress
@@ -68,6 +73,9 @@ type sock struct {
 	part    *[]byte // an incomplete unit that waits for more bytes; nil = none
 	fd      int32
 	armed   bool // waiting for EPOLLOUT
+	queued  bool // has something in the batch
+	polite  bool // has said goodbye
+	leaving bool // nothing is wanted of it any more but its end
 	stopped bool // not reading until pace allows
 }
 
@@ -83,7 +91,14 @@ func New(cfg Config, settings engine.Settings, dialer engine.Dialer) (*Loop, err
 	}
 	l := &Loop{cfg: cfg, dialer: dialer, epoll: epoll, waker: waker, buf: make([]byte, readBytes), paces: map[int]*engine.ReadPace{}, dialers: map[int]engine.Dialer{}}
 	l.Core = engine.New(settings, l)
-	return l, l.watch(waker, -1, unix.EPOLLIN, unix.EPOLL_CTL_ADD)
+	err = l.watch(waker, -1, unix.EPOLLIN, unix.EPOLL_CTL_ADD)
+	if err == nil && cfg.Ring {
+		l.batch, err = newBatch()
+	}
+	if err != nil {
+		return nil, errors.Join(err, unix.Close(waker), unix.Close(epoll))
+	}
+	return l, nil
 }
 
 // Add registers a connection; pace limits how fast it reads (nil = as fast as it can). It must be called before Run.
@@ -127,6 +142,11 @@ func (l *Loop) Run(ctx context.Context) error {
 	stop := context.AfterFunc(ctx, func() { l.Do(func(int64) {}) })
 	defer stop()
 	defer l.close()
+	if l.batch != nil {
+		if err := l.batch.ring.Enable(); err != nil {
+			return err
+		}
+	}
 	events := make([]unix.EpollEvent, 256)
 	last := engine.Progress{}
 	for ctx.Err() == nil {
@@ -137,6 +157,9 @@ func (l *Loop) Run(ctx context.Context) error {
 			last = p
 			l.tell(p)
 		}
+		if err := l.flush(); err != nil {
+			return err
+		}
 		n, err := l.wait(events, min(next, l.resume(now)))
 		if err != nil {
 			return err
@@ -145,7 +168,7 @@ func (l *Loop) Run(ctx context.Context) error {
 			l.serve(&events[i])
 		}
 	}
-	return nil
+	return l.part(events)
 }
 
 // tell lets other threads see how far the Core is.
@@ -173,6 +196,9 @@ const attentive = int64(2 * time.Millisecond)
 // wait returns at next, or when something is ready.
 func (l *Loop) wait(events []unix.EpollEvent, next int64) (int, error) {
 	now := clock.Now()
+	if next <= now {
+		return l.poll(events, 0, false)
+	}
 	if l.cfg.Quantum == 0 {
 		if next-now > spinFor {
 			return l.sleep(events, now, next-spinFor)
@@ -186,7 +212,7 @@ func (l *Loop) wait(events []unix.EpollEvent, next int64) (int, error) {
 			}
 		}
 	}
-	if next > now && next != math.MaxInt64 {
+	if next != math.MaxInt64 {
 		q := int64(l.cfg.Quantum)
 		next = (next + q - 1) / q * q
 	}
@@ -245,6 +271,10 @@ func (l *Loop) serve(ev *unix.EpollEvent) {
 	if s.fd < 0 {
 		return
 	}
+	if s.leaving {
+		l.readOut(s)
+		return
+	}
 	if ev.Events&unix.EPOLLOUT != 0 && s.armed {
 		s.armed = false
 		l.rearm(id, s)
@@ -257,7 +287,10 @@ func (l *Loop) serve(ev *unix.EpollEvent) {
 
 func (l *Loop) close() {
 	for id := range l.socks {
-		l.Hangup(id)
+		l.shut(&l.socks[id])
+	}
+	if l.batch != nil {
+		_ = l.batch.ring.Close()
 	}
 	_ = unix.Close(l.waker)
 	_ = unix.Close(l.epoll)

@@ -19,23 +19,54 @@ import (
 // Send implements engine.Wire.
 func (l *Loop) Send(id int, b []byte) (n int, more bool, err error) {
 	s := &l.socks[id]
-	if s.fd < 0 {
+	if s.fd < 0 || s.leaving {
 		return 0, false, net.ErrClosed
 	}
-	r, _, errno := syscall.RawSyscall6(unix.SYS_SENDTO, uintptr(s.fd), uintptr(unsafe.Pointer(&b[0])), uintptr(len(b)),
+	s.polite = l.Core.Stopping()
+	if l.batch != nil {
+		if s.queued || !l.batch.fits(b) {
+			if err := l.flush(); err != nil {
+				return 0, false, err
+			}
+		}
+		if s.armed {
+			return 0, false, nil // the end of what was queued before has yet to leave
+		}
+		if l.batch.fits(b) {
+			s.queued = true
+			l.batch.add(id, b)
+			return len(b), true, nil
+		}
+	}
+	n, err = write(int(s.fd), b)
+	if err != nil {
+		return 0, false, err
+	}
+	if n < len(b) {
+		l.arm(id, s)
+	}
+	return n, n == len(b), nil
+}
+
+// write sends without blocking; a socket without room takes 0 bytes.
+func write(fd int, b []byte) (n int, err error) {
+	r, _, errno := syscall.RawSyscall6(unix.SYS_SENDTO, uintptr(fd), uintptr(unsafe.Pointer(&b[0])), uintptr(len(b)),
 		unix.MSG_DONTWAIT|unix.MSG_NOSIGNAL, 0, 0)
 	switch errno {
 	case 0:
-		n = int(r)
+		return int(r), nil
 	case unix.EAGAIN, unix.EINTR:
-	default:
-		return 0, false, ioError("write", errno)
+		return 0, nil
 	}
-	if n < len(b) && !s.armed {
+	return 0, ioError("write", errno)
+}
+
+// arm asks to be told when the socket takes bytes again.
+func (l *Loop) arm(id int, s *sock) {
+	if !s.armed {
 		s.armed = true
 		l.rearm(id, s)
 	}
-	return n, n == len(b), nil
 }
 
 // Dial implements engine.Wire.
@@ -82,7 +113,7 @@ func takeFD(conn net.Conn) (int, error) {
 
 func (l *Loop) attach(id, fd int) error {
 	s := &l.socks[id]
-	s.fd, s.part, s.armed, s.stopped = int32(fd), nil, false, false
+	*s = sock{fd: int32(fd)}
 	if l.cfg.KernelTime {
 		flags := unix.SOF_TIMESTAMPING_RX_SOFTWARE | unix.SOF_TIMESTAMPING_SOFTWARE
 		if err := unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_TIMESTAMPING, flags); err != nil {
@@ -90,14 +121,6 @@ func (l *Loop) attach(id, fd int) error {
 		}
 	}
 	return l.watch(fd, id, interest(s), unix.EPOLL_CTL_ADD)
-}
-
-// Hangup implements engine.Wire.
-func (l *Loop) Hangup(id int) {
-	if s := &l.socks[id]; s.fd >= 0 {
-		_ = unix.Close(int(s.fd)) // takes it out of epoll, too
-		s.fd, s.part = -1, nil
-	}
 }
 
 // FDs calls f with the descriptor of each open connection. It must run on the loop's thread (Do).

@@ -1,0 +1,158 @@
+//go:build linux
+
+package uring
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"runtime"
+	"syscall"
+	"testing"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// open returns an enabled ring, and locks the test to its thread.
+func open(t *testing.T, n int) *Ring {
+	t.Helper()
+	if err := Probe(); err != nil {
+		if os.Getenv("CI") != "" && !errors.Is(err, unix.EPERM) {
+			t.Fatal(err)
+		}
+		t.Skip(err)
+	}
+	runtime.LockOSThread()
+	r, err := New(n)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = r.Close() })
+	if err := r.Enable(); err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// pair returns two connected sockets, the first with a small buffer.
+func pair(t *testing.T) (from, to int) {
+	t.Helper()
+	p, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = unix.Close(p[0]); _ = unix.Close(p[1]) })
+	if err := unix.SetsockoptInt(p[0], unix.SOL_SOCKET, unix.SO_SNDBUF, 4096); err != nil {
+		t.Fatal(err)
+	}
+	return p[0], p[1]
+}
+
+func TestLayoutIsTheKernels(t *testing.T) {
+	for name, got := range map[string][2]uintptr{
+		"request":    {unsafe.Sizeof(request{}), 64},
+		"completion": {unsafe.Sizeof(completion{}), 16},
+		"params":     {unsafe.Sizeof(params{}), 120},
+		"send flags": {unsafe.Offsetof(request{}.sendFlag), 28},
+		"tag":        {unsafe.Offsetof(request{}.tag), 32},
+	} {
+		if got[0] != got[1] {
+			t.Errorf("%s: %d, not %d", name, got[0], got[1])
+		}
+	}
+}
+
+// Every outcome belongs to its send, many rounds long, so that the rings wrap.
+func TestSendsOnManySockets(t *testing.T) {
+	const n = 8
+	r := open(t, n)
+	var from, to [n]int
+	for i := range n {
+		from[i], to[i] = pair(t)
+	}
+	b, got := []byte("0123456789"), make([]byte, 64)
+	for round := range 100 {
+		for i := range n {
+			if !r.Queue(from[i], b[:1+(i+round)%10], uint64(i)) {
+				t.Fatal("no room")
+			}
+		}
+		if r.Queue(from[0], b, 0) {
+			t.Fatal("room for more than the ring holds")
+		}
+		if err := r.Submit(); err != nil || r.Queued() != 0 {
+			t.Fatal(err, r.Queued())
+		}
+		for range n {
+			o, ok := r.Next()
+			if want := 1 + (int(o.Tag)+round)%10; o.Err != nil || !ok || o.N != want {
+				t.Fatalf("%+v of %d bytes", o, want)
+			}
+			if k, err := unix.Read(to[o.Tag], got); err != nil || !bytes.Equal(got[:k], b[:o.N]) {
+				t.Fatalf("socket %d: %q, %v", o.Tag, got[:k], err)
+			}
+		}
+		if _, more := r.Next(); more {
+			t.Fatal("an outcome of nothing")
+		}
+	}
+}
+
+func TestFullAndBrokenSockets(t *testing.T) {
+	r := open(t, 2)
+	full, _ := pair(t)
+	broken, other := pair(t)
+	if err := unix.Shutdown(other, unix.SHUT_RD); err != nil {
+		t.Fatal(err)
+	}
+	big := make([]byte, 1<<20)
+	outcome := func(fd int) (int, error) {
+		r.Queue(fd, big, 1)
+		if err := r.Submit(); err != nil {
+			t.Fatal(err)
+		}
+		o, ok := r.Next()
+		if !ok {
+			t.Fatal("no outcome")
+		}
+		return o.N, o.Err
+	}
+	if n, err := outcome(full); err != nil || n == 0 || n == len(big) {
+		t.Errorf("a full socket took %d bytes, %v", n, err)
+	}
+	if n, err := outcome(full); !errors.Is(err, syscall.EAGAIN) || n != 0 {
+		t.Errorf("a full socket took %d more, %v", n, err)
+	}
+	if _, err := outcome(broken); !errors.Is(err, syscall.EPIPE) {
+		t.Errorf("a broken one: %v", err)
+	}
+}
+
+func TestQueueAndSubmitAllocateNothing(t *testing.T) {
+	r := open(t, 2)
+	from, to := pair(t)
+	b, got := []byte("word"), make([]byte, 16)
+	if n := testing.AllocsPerRun(100, func() {
+		r.Queue(from, b, 1)
+		_ = r.Submit()
+		r.Next()
+		_, _ = unix.Read(to, got)
+	}); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+}
+
+func TestWhyThereIsNone(t *testing.T) {
+	for errno, want := range map[syscall.Errno]string{
+		unix.ENOSYS: "this kernel has none", unix.EINVAL: "Linux 6.1", unix.EPERM: "forbidden", unix.ENOMEM: "memory",
+	} {
+		if got := unavailable(errno); !errors.Is(got, errno) || !bytes.Contains([]byte(got.Error()), []byte(want)) {
+			t.Errorf("%v: %v", errno, got)
+		}
+	}
+	if r, err := New(1 << 30); err == nil {
+		_ = r.Close()
+		t.Error("a ring without end")
+	}
+}
