@@ -47,7 +47,7 @@ var children = map[string]child{
 	"lab-mqtt-receive":  labReceive,
 	"lab-nats-publish":  labPublish(plan.NATS, plan.Params{}),
 	"lab-amqp-publish":  labPublish(plan.AMQP091, plan.Params{}),
-	"lab-amqp-apart":    labPublish(plan.AMQP091, plan.Params{Apart: true}),
+	"lab-amqp-apart":    labPublish(plan.AMQP091, plan.Params{Writes: plan.WritesMessage}),
 	"lab-redis-deep":    labPublish(plan.Redis, plan.Params{QoS: 1, Window: deep}),
 	"lab-redis-shallow": labPublish(plan.Redis, plan.Params{QoS: 1, Window: shallow}),
 	"lab-latency":       labLatency,

@@ -1,10 +1,7 @@
 package netns
 
 import (
-	"context"
-	"net"
 	"net/netip"
-	"sync/atomic"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -25,23 +22,11 @@ func Spread(p Place, addr string, n int) Place {
 	if p != Host || err != nil || !to.Addr().Is4() || !to.Addr().IsLoopback() || n <= perSource {
 		return p
 	}
-	return &spread{sources: uint32(min((n+perSource-1)/perSource, maxSources))}
-}
-
-// spread is the host, with several source addresses.
-type spread struct {
-	host
-	sources uint32
-	next    atomic.Uint32
-}
-
-func (s *spread) Dial(ctx context.Context, network, addr string) (net.Conn, error) {
-	n := s.next.Add(1) % s.sources
-	d := net.Dialer{
-		LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, byte(1+n))},
-		Control:   portLater,
+	s := &spread{}
+	for i := range min((n+perSource-1)/perSource, maxSources) {
+		s.sources = append(s.sources, netip.AddrFrom4([4]byte{127, 0, 0, byte(1 + i)}))
 	}
-	return d.DialContext(ctx, network, addr)
+	return s
 }
 
 // portLater leaves the choice of the port to connect, which knows the other end: a port may then serve several connections to

@@ -81,6 +81,18 @@ const (
 	PacingPoisson  = "poisson"
 )
 
+// How event loops send.
+const (
+	SendRing  = "io_uring"
+	SendWrite = "write"
+)
+
+// What is written together.
+const (
+	WritesMessage = "message" // each message alone
+	WritesBatch   = "batch"   // all that a connection has to send
+)
+
 // Quanta: how finely the schedule is kept, unless it is a duration.
 const (
 	QuantumAuto    = "auto"    // precise at low rates

@@ -176,6 +176,10 @@ func special(p *Params) string {
 	}{
 		{p.Connect.RatePerS > 0, decimal(p.Connect.RatePerS) + " connections opened a second"},
 		{p.Connect.AtOnce > 0, "at most " + grouped(int64(p.Connect.AtOnce)) + " on their way at one time"},
+		{len(p.Connect.Sources) > 0, "connections come from " + count(int64(len(p.Connect.Sources)), "address")},
+		{p.Send != "", "sent by " + p.Send},
+		{p.Writes == WritesMessage, "each message is a write of its own"},
+		{p.Writes == WritesBatch, "messages are written in batches"},
 		{p.Instances > 1, grouped(int64(p.Instances)) + " brokers at a time"},
 		{p.Persistence != "", "persistence " + p.Persistence},
 		{p.Retain, "messages are retained"},
@@ -185,7 +189,6 @@ func special(p *Params) string {
 		{p.Connect.ReadBytesPerS > 0, "subscribers read at most " + size(float64(p.Connect.ReadBytesPerS)) + "/s"},
 		{!p.Connect.Reconnect, "a lost connection stays lost"},
 		{!p.NoDelay, "TCP_NODELAY is off"},
-		{p.Apart, "every message in a write of its own"},
 		{p.Samples, "the times of every message are kept"},
 	} {
 		if s.asked {

@@ -177,8 +177,9 @@ func (r *resolver) params(p *scenario.Point) Params {
 		Engine:       p.Engine.Kind,
 		Loops:        p.Engine.Loops,
 		Quantum:      string(p.Engine.Quantum),
+		Send:         unlessAuto(p.Engine.Send),
+		Writes:       unlessAuto(p.Engine.Writes),
 		NoDelay:      p.Engine.NoDelay,
-		Apart:        !p.Engine.Batching,
 		Verify:       p.Engine.Verify,
 		Samples:      p.Samples,
 		Persistence:  p.Broker.Persistence,
@@ -206,11 +207,21 @@ func (r *resolver) params(p *scenario.Point) Params {
 	return out
 }
 
+// unlessAuto leaves out what is to be chosen when the trial runs.
+func unlessAuto(choice string) string {
+	if choice == "auto" {
+		return ""
+	}
+	return choice
+}
+
 func connect(p *scenario.Point) Connect {
 	c := &p.Connect
+	sources, _ := scenario.Addresses(c.SourceAddresses) // was checked
 	return Connect{
 		RatePerS:       c.Rate.PerSecond,
 		AtOnce:         c.AtOnce,
+		Sources:        sources,
 		Timeout:        c.Timeout,
 		KeepAlive:      c.KeepAlive,
 		CleanStart:     c.CleanStart,

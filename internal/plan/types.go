@@ -2,7 +2,10 @@
 // printable. It is pure: the same scenario and seed give the same plan.
 package plan
 
-import "time"
+import (
+	"net/netip"
+	"time"
+)
 
 // Plan is a scenario with every choice made.
 type Plan struct {
@@ -97,11 +100,12 @@ type Params struct {
 	ClientID     string       `json:"client_id"`         // template: {run} {role} {n}
 	Connect      Connect      `json:"connect"`
 	Phases       Phases       `json:"phases"`
-	Engine       string       `json:"engine"`          // auto, loop, goroutine
-	Loops        int          `json:"loops,omitempty"` // event loops; 0 = cores - 1
-	Quantum      string       `json:"quantum"`         // auto, precise, or a duration
+	Engine       string       `json:"engine"`           // auto, loop, goroutine
+	Loops        int          `json:"loops,omitempty"`  // event loops; 0 = cores - 1
+	Quantum      string       `json:"quantum"`          // auto, precise, or a duration
+	Send         string       `json:"send,omitempty"`   // of event loops: io_uring, write; absent: auto
+	Writes       string       `json:"writes,omitempty"` // message, batch; absent: auto
 	NoDelay      bool         `json:"tcp_nodelay"`
-	Apart        bool         `json:"no_batching,omitempty"` // each message in a write of its own
 	Verify       string       `json:"verify"`                // all, sample: which fillers are compared byte for byte
 	Persistence  string       `json:"persistence,omitempty"` // of the broker: on, off; absent: as its variant has it
 	Instances    int          `json:"instances,omitempty"`   // brokers that the streams are dealt out to; absent: 1
@@ -125,8 +129,9 @@ type Burst struct {
 
 // Connect says how connections are made.
 type Connect struct {
-	RatePerS       float64       `json:"rate_per_s,omitempty"` // 0 = as fast as the host allows
-	AtOnce         int           `json:"at_once,omitempty"`    // on their way at one time; 0 = 64
+	RatePerS       float64       `json:"rate_per_s,omitempty"`       // 0 = as fast as the host allows
+	AtOnce         int           `json:"at_once,omitempty"`          // on their way at one time; 0 = 64
+	Sources        []netip.Addr  `json:"source_addresses,omitempty"` // that connections come from, in turn; absent: the host's choice
 	Timeout        time.Duration `json:"timeout_ns"`
 	KeepAlive      time.Duration `json:"keepalive_ns"`
 	CleanStart     bool          `json:"clean_start"`

@@ -52,6 +52,8 @@ func (p *page) clients() *table {
 		{"engine", func(t *summary.Trial) string { return t.Client.Engine }},
 		{"loops", func(t *summary.Trial) string { return positive(t.Client.Loops) }},
 		{"quantum", func(t *summary.Trial) string { return t.Client.Quantum }},
+		{"sent by", func(t *summary.Trial) string { return t.Client.Send }},
+		{"written together", func(t *summary.Trial) string { return t.Client.Writes }},
 		{"kernel timestamps", func(t *summary.Trial) string { return yesNo(t.Client.KernelTimestamps) }},
 		{"TCP_NODELAY", func(t *summary.Trial) string { return yesNo(t.Client.NoDelay) }},
 		{"congestion control", func(t *summary.Trial) string { return t.Client.CongestionControl }},

@@ -78,10 +78,13 @@ type Setting struct {
 // Client says how the generator spoke to the broker.
 type Client struct {
 	Protocol          string   `json:"protocol"`
-	Name              string   `json:"name"`              // the client implementation; mqlab for its own sessions
-	Engine            string   `json:"engine,omitempty"`  // loop or goroutine
-	Loops             int      `json:"loops,omitempty"`   // event loops
-	Quantum           string   `json:"quantum,omitempty"` // precise, or a duration
+	Name              string   `json:"name"`               // the client implementation; mqlab for its own sessions
+	Engine            string   `json:"engine,omitempty"`   // loop or goroutine
+	Loops             int      `json:"loops,omitempty"`    // event loops
+	Quantum           string   `json:"quantum,omitempty"`  // precise, or a duration
+	Send              string   `json:"send,omitempty"`     // io_uring or write, of event loops
+	SendWhy           string   `json:"send_why,omitempty"` // why not io_uring
+	Writes            string   `json:"writes,omitempty"`   // message (each alone), or batch
 	KernelTimestamps  bool     `json:"kernel_timestamps"`
 	NoDelay           bool     `json:"tcp_nodelay"`
 	CongestionControl string   `json:"congestion_control,omitempty"`

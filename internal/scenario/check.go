@@ -2,6 +2,8 @@ package scenario
 
 import (
 	"encoding/json"
+	"fmt"
+	"net/netip"
 	"slices"
 	"strings"
 	"time"
@@ -62,6 +64,28 @@ func (p *Point) check(problems *Errors) {
 	if p.Engine.Loops > 0 && p.Engine.Kind == "goroutine" {
 		report("engine.loops", "the goroutine engine has no event loops: remove the key or set kind: loop")
 	}
+	if p.Engine.Send == "io_uring" && p.Engine.Kind == "goroutine" {
+		report("engine.send", "the goroutine engine cannot send through io_uring: remove the key or set kind: loop")
+	}
+	if _, err := Addresses(p.Connect.SourceAddresses); err != nil {
+		report("connect.source_addresses", "%v", err)
+	}
+}
+
+// Addresses reads IP addresses separated by commas; nil = none is written.
+func Addresses(text string) (list []netip.Addr, err error) {
+	if strings.TrimSpace(text) == "" {
+		return nil, nil
+	}
+	for word := range strings.SplitSeq(text, ",") {
+		word = strings.TrimSpace(word)
+		a, err := netip.ParseAddr(word)
+		if err != nil {
+			return nil, fmt.Errorf("%q is no IP address: write, for example, 192.0.2.1, 192.0.2.2", word)
+		}
+		list = append(list, a)
+	}
+	return list, nil
 }
 
 type reporter func(key, format string, args ...any)

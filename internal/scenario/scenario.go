@@ -201,6 +201,10 @@ type Connect struct {
 	Rate Rate `yaml:"rate"`
 	// AtOnce is how many connections may be on their way at one time, whatever the rate. Absent: 64.
 	AtOnce int `yaml:"at_once" min:"1" max:"10000"`
+	// SourceAddresses are the addresses of this host that connections come from, in turn, separated by commas; each has some
+	// 28,000 ports. Absent: the host chooses, and many connections to a loopback address come from as many of 127.0.0.x
+	// as they need (Linux).
+	SourceAddresses string `yaml:"source_addresses"`
 }
 
 // Will is what the broker publishes for a client that vanishes.
@@ -239,10 +243,14 @@ type Engine struct {
 	Loops int `yaml:"loops" min:"1" max:"1024"`
 	// Quantum is how finely the schedule is kept: precise, a duration from 1us to 1s that costs less CPU, or auto.
 	Quantum Quantum `yaml:"quantum"`
+	// Send is how event loops hand what connections have to send to the kernel: io_uring (one system call for many
+	// connections, Linux 6.1), write (a call for each), or auto: io_uring where it works.
+	Send string `yaml:"send" oneof:"auto io_uring write"`
+	// Writes says what is handed over together: message (each message is a write of its own, as devices do), batch (all that
+	// a connection has to send), or auto: message where a connection has no more than one message due per quantum.
+	Writes string `yaml:"writes" oneof:"auto message batch"`
 	// NoDelay sets TCP_NODELAY.
 	NoDelay bool `yaml:"nodelay"`
-	// Batching lets messages of one publisher that are due together leave in one write; false writes each on its own.
-	Batching bool `yaml:"batching"`
 	// Verify is whose filler is compared byte for byte: of all messages, or of a sample.
 	Verify string `yaml:"verify" oneof:"all sample"`
 }

@@ -27,6 +27,10 @@ func randomTrial(n int) (plan.Trial, faulty.Plan) {
 	t := trialOf(n+1, engine, protocol, func(p *plan.Params) {
 		p.Loops = 1 + rng.IntN(2)
 		p.RatePerS, p.Phases.Measure = 20_000, 10*time.Millisecond
+		p.Writes = pick("", plan.WritesMessage, plan.WritesBatch)
+		if n%4 == 0 {
+			p.Send = plan.SendWrite
+		}
 		p.Pacing = pick(plan.PacingConstant, plan.PacingPoisson)
 		if rng.IntN(2) == 0 {
 			p.Phases.WarmUp = 3 * time.Millisecond

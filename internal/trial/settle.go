@@ -60,6 +60,7 @@ func mismatch(pubs, subs *ledger.Counts) string {
 func (j *job) describeWorker(r *worker.Result) {
 	c := &j.record.Client
 	c.Engine, c.Loops, c.Quantum, c.KernelTimestamps = r.Facts.Engine, r.Facts.Loops, r.Facts.Quantum, r.Facts.KernelTimestamps
+	c.Send, c.SendWhy, c.Writes = r.Facts.Send, r.Facts.SendWhy, r.Facts.Writes
 	c.Settings = r.Facts.Settings
 	j.record.Connections = connections(r.Connections)
 	j.record.Connections.ReadyIn = j.readyIn

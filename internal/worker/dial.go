@@ -9,6 +9,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"strconv"
 	"syscall"
 	"time"
 
@@ -45,6 +46,11 @@ func (w *Local) newDialer(where netns.Place, url, protocol string) (*dialer, err
 		ctx: w.ctx, addr: end.addr, timeout: p.Connect.Timeout, noDelay: p.NoDelay,
 		place: netns.Spread(where, end.addr, w.share.Trial.Connections()),
 	}
+	if len(p.Connect.Sources) > 0 {
+		if d.place, err = netns.From(where, p.Connect.Sources); err != nil {
+			return nil, err
+		}
+	}
 	if end.secure {
 		if d.tls, err = tlsConfig(w.share.Trial.Subject.TLS, end.host); err != nil {
 			return nil, err
@@ -59,6 +65,14 @@ func (w *Local) newDialer(where netns.Place, url, protocol string) (*dialer, err
 		}
 	}
 	return d, nil
+}
+
+// sources tells that connections come from several addresses, if they do.
+func (d *dialer) sources() []string {
+	if n := netns.Sources(d.place); n > 1 {
+		return []string{"source_addresses=" + strconv.Itoa(n)}
+	}
+	return nil
 }
 
 // needs says what it is about the connections that event loops cannot do; "" = nothing.

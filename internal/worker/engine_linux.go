@@ -1,17 +1,13 @@
 package worker
 
 import (
-	"time"
+	"fmt"
 
 	"github.com/mqlab/mqlab/internal/engine"
 	"github.com/mqlab/mqlab/internal/engine/loop"
+	"github.com/mqlab/mqlab/internal/engine/loop/uring"
 	"github.com/mqlab/mqlab/internal/plan"
 )
-
-// preciseBelow is the rate per second up to which the automatic quantum is precise: more wake-ups cost more than they tell.
-const preciseBelow = 2000
-
-const coarseQuantum = 100 * time.Microsecond
 
 // chooseEngine says how the share is carried out; needs is what event loops cannot do.
 func chooseEngine(p *plan.Params, needs string) Facts {
@@ -21,22 +17,21 @@ func chooseEngine(p *plan.Params, needs string) Facts {
 	case needs != "":
 		return Facts{Engine: plan.EngineGoroutine, Why: needs + " needs it"}
 	}
-	return Facts{Engine: plan.EngineLoop, Quantum: quantum(p).String(), KernelTimestamps: true, Why: "event loops on Linux"}
-}
-
-// quantum returns how finely the schedule is kept; 0 = precise.
-func quantum(p *plan.Params) time.Duration {
-	if d, err := time.ParseDuration(p.Quantum); err == nil {
-		return d
+	f := Facts{Engine: plan.EngineLoop, Quantum: quantum(p).String(), KernelTimestamps: true, Why: "event loops on Linux"}
+	f.Send, f.SendWhy = plan.SendRing, ""
+	if p.Send == plan.SendWrite {
+		f.Send, f.SendWhy = plan.SendWrite, "write was asked for"
+	} else if err := uring.Probe(); err != nil {
+		f.Send, f.SendWhy = plan.SendWrite, err.Error()
 	}
-	if p.Quantum != plan.QuantumPrecise && (p.RatePerS == 0 || max(p.RatePerS, p.RampToPerS) > preciseBelow) {
-		return coarseQuantum
-	}
-	return 0
+	return f
 }
 
 func makeLoops(f Facts, p *plan.Params, settings func(n int) engine.Settings, d engine.Dialer) ([]shard, error) {
-	cfg := loop.Config{Quantum: quantum(p), KernelTime: f.KernelTimestamps}
+	if f.Send != plan.SendRing && p.Send == plan.SendRing {
+		return nil, fmt.Errorf("engine.send: io_uring was asked for, and does not work here: %s: use auto or write", f.SendWhy)
+	}
+	cfg := loop.Config{Quantum: quantum(p), KernelTime: f.KernelTimestamps, Ring: f.Send == plan.SendRing}
 	var shards []shard
 	for n := range f.Loops {
 		l, err := loop.New(cfg, settings(n), d)

@@ -91,7 +91,7 @@ func NewLocal(share Share, cred Credentials, where netns.Place, sink Sink) (*Loc
 	if err := w.makeShards(p); err != nil {
 		return nil, err
 	}
-	w.facts.Settings = makers.settings
+	w.facts.Settings = append(makers.settings, w.dial.sources()...)
 	w.fill(makers)
 	return w, nil
 }
@@ -149,6 +149,7 @@ func (w *Local) makeShards(p *plan.Params) error {
 		return s
 	}
 	w.facts = chooseEngine(p, cmp.Or(w.dial.needs(), w.hear.needs()))
+	w.facts.Writes = writes(p)
 	if w.facts.Engine == plan.EngineGoroutine {
 		r, err := routine.New(settings(0), w.dial)
 		if err != nil {

@@ -116,7 +116,7 @@ func (s *sessions) publisher(n int) engine.ClientSpec {
 	p := &t.Params
 	spec := &engine.PublishSpec{
 		Stream: uint32(n), Topic: []byte(s.topic(n, s.pub.separator)), QoS: p.QoS, Retain: p.Retain, Window: max(p.Window, 1),
-		Closed: p.RatePerS == 0, Apart: p.Apart,
+		Closed: p.RatePerS == 0, Apart: writes(p) == plan.WritesMessage,
 	}
 	if !spec.Closed {
 		spec.Pacer = engine.NewPacer(schedule(p), n, t.Seed)

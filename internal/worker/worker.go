@@ -113,6 +113,9 @@ type Facts struct {
 	Engine           string // loop, goroutine
 	Loops            int
 	Quantum          string
+	Send             string // io_uring, write; of event loops
+	SendWhy          string // why not io_uring
+	Writes           string // message, batch
 	KernelTimestamps bool
 	Why              string   // why this engine was chosen
 	Settings         []string // of the protocol, where the scenario does not say; key=value

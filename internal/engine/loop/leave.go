@@ -21,11 +21,15 @@ func (l *Loop) Hangup(id int) {
 	if s.fd < 0 || s.leaving {
 		return
 	}
-	if s.queued {
+	if s.queued && !s.polite {
 		_ = l.flush() // the loop's next turn meets the same error
 	}
-	if !s.polite {
+	switch {
+	case !l.Core.Stopping():
 		l.shut(s)
+		return
+	case !s.polite:
+		l.reset(s) // its protocol has no goodbye
 		return
 	}
 	s.leaving, s.part = true, nil
@@ -36,13 +40,18 @@ func (l *Loop) Hangup(id int) {
 	}
 }
 
-// shut closes a connection. One that has nothing left to send is reset, which leaves no port busy.
+// reset closes a connection so that its port is free at once, unless something has yet to leave.
+func (l *Loop) reset(s *sock) {
+	if left, err := unix.IoctlGetInt(int(s.fd), unix.TIOCOUTQ); err == nil && left == 0 {
+		_ = unix.SetsockoptLinger(int(s.fd), unix.SOL_SOCKET, unix.SO_LINGER, &unix.Linger{Onoff: 1}) // else the port stays busy
+	}
+	l.shut(s)
+}
+
+// shut closes a connection.
 func (l *Loop) shut(s *sock) {
 	if s.fd < 0 {
 		return
-	}
-	if left, err := unix.IoctlGetInt(int(s.fd), unix.TIOCOUTQ); err == nil && left == 0 && l.Core.Stopping() {
-		_ = unix.SetsockoptLinger(int(s.fd), unix.SOL_SOCKET, unix.SO_LINGER, &unix.Linger{Onoff: 1}) // else it lingers
 	}
 	_ = unix.Close(int(s.fd)) // takes it out of epoll, too
 	if s.leaving {
@@ -51,13 +60,13 @@ func (l *Loop) shut(s *sock) {
 	*s = sock{fd: -1}
 }
 
-// readOut drops what still arrives on a connection that is being left, and shuts it at its end.
+// readOut drops what still arrives on a connection that is being left, and closes it at its end.
 func (l *Loop) readOut(s *sock) {
 	n, _, err := l.receive(int(s.fd), l.buf)
 	if n > 0 || errors.Is(err, unix.EAGAIN) || errors.Is(err, unix.EINTR) {
 		return
 	}
-	l.shut(s)
+	l.reset(s)
 }
 
 // part waits for the ends of the connections to which goodbye was said, until none has come for a while.
