@@ -168,18 +168,15 @@ func (n *Network) Forget(after time.Duration) {
 	n.forget = after
 }
 
-// Break is a way in which connections end.
-type Break string
-
-// The breaks.
+// The ways in which connections end.
 const (
-	Reset    Break = "rst"       // both ends see a reset
-	Finish   Break = "fin"       // both ends see the end of the stream
-	HalfOpen Break = "half-open" // the broker sees a reset; the client is told nothing, and what it sends vanishes
+	Reset    link.OutageKind = "rst"       // both ends see a reset
+	Finish   link.OutageKind = "fin"       // both ends see the end of the stream
+	HalfOpen link.OutageKind = "half-open" // the broker sees a reset; the client is told nothing, and what it sends vanishes
 )
 
 // Break ends all connections there are now.
-func (n *Network) Break(how Break) error {
+func (n *Network) Break(how link.OutageKind) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	for _, s := range n.streams {

@@ -149,7 +149,7 @@ func TestStall(t *testing.T) {
 
 // TestBreaks: what each end sees of each break.
 func TestBreaks(t *testing.T) {
-	for how, want := range map[Break]error{Reset: syscall.ECONNRESET, Finish: io.EOF, HalfOpen: context.DeadlineExceeded} {
+	for how, want := range map[link.OutageKind]error{Reset: syscall.ECONNRESET, Finish: io.EOF, HalfOpen: context.DeadlineExceeded} {
 		synctest.Test(t, func(t *testing.T) {
 			ended := make(chan error, 1)
 			n := inMemory(t, link.Params{}, link.Params{}, brokers{answer: func(c net.Conn) {
