@@ -72,7 +72,10 @@ func (m *Machine) set(p Params) {
 	m.losses.set(p)
 	m.delays.set(p)
 	m.copies.set(p)
-	if m.flows = nil; p.Order == OrderFlow {
+	switch {
+	case p.Order != OrderFlow:
+		m.flows = nil
+	case m.flows == nil: // else a change lets nothing overtake what is in flight
 		m.flows = make([]int64, flowSlots)
 	}
 	if m.netem = nil; p.Mode == NetEm {

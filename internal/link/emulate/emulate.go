@@ -140,10 +140,8 @@ func About(name string) string {
 
 // Open makes a link as o says. It is to be closed. The error names the backend, and the option that it cannot honour.
 func Open(ctx context.Context, o Options) (Network, Choice, error) {
-	for d, p := range []link.Params{o.Profile.Up, o.Profile.Down} {
-		if err := p.Validate(); err != nil {
-			return nil, Choice{}, fmt.Errorf("link %s: %s: %w", o.Profile.Name, link.Direction(d), err)
-		}
+	if err := o.Profile.Validate(); err != nil {
+		return nil, Choice{}, err
 	}
 	if o.Backend == "" || o.Backend == Auto {
 		return choose(ctx, o)
