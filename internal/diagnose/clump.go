@@ -1,0 +1,149 @@
+package diagnose
+
+// clump is messages that arrived together.
+type clump struct {
+	members []int // indices of messages
+	oldest  int64 // the longest that one of them took
+	before  int64 // since the arrival before; 0 = it is the first
+	excess  int64
+}
+
+// clumps groups arrivals less than 1 ms apart, of at most 3 ms.
+func (s *series) clumps() (list []clump) {
+	order := s.byArrival()
+	for i := 0; i < len(order); {
+		first := s.messages[order[i]].Recv
+		c := clump{}
+		if i > 0 {
+			c.before = first - s.messages[order[i-1]].Recv
+		}
+		last := first
+		for ; i < len(order); i++ {
+			m := &s.messages[order[i]]
+			if m.Recv-last >= together || m.Recv-first >= 3*millisecond {
+				break
+			}
+			last = m.Recv
+			c.members = append(c.members, order[i])
+			c.oldest = max(c.oldest, m.Recv-m.Sent)
+			c.excess += s.excess[order[i]]
+		}
+		list = append(list, c)
+	}
+	return list
+}
+
+// hold is how long an acknowledgement is delayed by a kind of peer.
+type hold struct {
+	from, to int64
+	key      string
+}
+
+// holds: Linux delays an acknowledgement by at least 40 ms (TCP_DELACK_MIN), Windows and BSD by up to 200 ms; both ways are held
+// where two connections in a row have the same trouble.
+var holds = []hold{
+	{36 * millisecond, 47 * millisecond, "delayed_ack_40"},
+	{74 * millisecond, 94 * millisecond, "delayed_ack_80"},
+	{190 * millisecond, 235 * millisecond, "delayed_ack_200"},
+}
+
+func (h hold) holds(t int64) bool { return t >= h.from && t < h.to }
+
+// exact is how little the waits for a delayed acknowledgement differ: a timer ends them all. Stalls that happen to be as long end waits
+// of every length.
+const exact = 4 * millisecond
+
+// heldByAck: late messages come in clumps whose oldest, or the silence before, waited as long as an acknowledgement is delayed. With
+// TCP_NODELAY on both sides it cannot be.
+func heldByAck(s *series) (Finding, []int64) {
+	client, broker := s.in.Facts.ClientNoDelay, s.in.Facts.BrokerNoDelay
+	if !s.timed || is(client, true) && is(broker, true) {
+		return Finding{}, nil
+	}
+	late := 0
+	for _, c := range s.clumps() {
+		if c.oldest > s.slow {
+			late++
+		}
+	}
+	for _, h := range holds {
+		waits, parts := s.heldFor(h)
+		low, _, high := quartiles(waits)
+		double := h.key == "delayed_ack_80" && !(is(client, false) || is(broker, false))
+		if double || len(waits) < 5 || 5*len(waits) < 3*late || high-low > exact || s.left(parts) < 0.4 {
+			continue
+		}
+		f := Finding{Cause: DelayedAck, Side: nagleSide(client, broker)}
+		f.Evidence = []Evidence{
+			{h.key, []any{percent(float64(len(waits)) / float64(late)), late}},
+			{"nodelay", []any{known(client), known(broker)}},
+		}
+		if s.in.Facts.Unsent != nil {
+			f.Evidence = append(f.Evidence, Evidence{"unsent", []any{percent(*s.in.Facts.Unsent)}})
+		}
+		return f, parts
+	}
+	return Finding{}, nil
+}
+
+// heldFor are the waits of late clumps that are as long as a hold, and their messages' excess.
+func (s *series) heldFor(h hold) (waits, parts []int64) {
+	parts = make([]int64, len(s.messages))
+	for _, c := range s.clumps() {
+		wait := c.oldest
+		if !h.holds(wait) {
+			wait = c.before
+		}
+		if c.oldest <= s.slow || !h.holds(wait) {
+			continue
+		}
+		waits = append(waits, wait)
+		for _, i := range c.members {
+			parts[i] = s.excess[i]
+		}
+	}
+	return waits, parts
+}
+
+func is(b *bool, value bool) bool { return b != nil && *b == value }
+
+// nagleSide is whose socket may hold data back, as far as that is known.
+func nagleSide(client, broker *bool) string {
+	switch {
+	case is(client, false) && is(broker, false):
+		return "client, broker"
+	case is(client, false) || is(broker, true):
+		return "client"
+	case is(broker, false) || is(client, true):
+		return "broker"
+	}
+	return ""
+}
+
+// gathered: most messages arrive in groups of several, and the oldest of each waited about as long: somebody collects them, and sends
+// them on when the first has waited for that time.
+func gathered(s *series) (Finding, []int64) {
+	if !s.timed {
+		return Finding{}, nil
+	}
+	parts := make([]int64, len(s.messages))
+	var waits []int64
+	members := 0
+	for _, c := range s.clumps() {
+		if c.oldest <= s.slow || len(c.members) < 3 {
+			continue
+		}
+		waits = append(waits, c.oldest)
+		members += len(c.members)
+		for _, i := range c.members {
+			parts[i] = s.excess[i]
+		}
+	}
+	low, middle, high := quartiles(waits)
+	if len(waits) < 10 || 2*members < len(s.messages) || high-low > middle/8 {
+		return Finding{}, nil
+	}
+	return Finding{Cause: Coalescing, Evidence: []Evidence{
+		{"coalescing", []any{percent(float64(members) / float64(len(s.messages))), members / len(waits), ns(middle)}},
+	}}, parts
+}

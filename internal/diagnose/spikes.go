@@ -1,0 +1,121 @@
+package diagnose
+
+import (
+	"math"
+	"slices"
+)
+
+// spike is slow messages close to each other.
+type spike struct {
+	at     int64
+	excess int64
+}
+
+// patterns say when messages were slow, where that is regular. They explain nothing more; they point to what runs at that rhythm.
+func (s *series) patterns(found []Finding) []Finding {
+	if slices.ContainsFunc(found, func(f Finding) bool {
+		return slices.Contains([]Cause{LoopSleep, PollSleep, PowerSave, Backlog, MemoryGrowth}, f.Cause)
+	}) {
+		return nil
+	}
+	list := s.spikes()
+	period, fit := rhythm(list, s.period)
+	slowPart := 0
+	for _, e := range s.excess {
+		if e > 0 {
+			slowPart++
+		}
+	}
+	if !s.timed || len(list) < 3 || fit < 0.7 || 2*slowPart > len(s.excess) {
+		return nil
+	}
+	parts := s.spikeParts()
+	share := s.share(parts)
+	if share < enough {
+		return nil
+	}
+	f := Finding{Cause: Periodic, Share: share, Evidence: []Evidence{{"periodic", []any{len(list), ns(period), percent(fit)}}}}
+	if k := int64(s.in.KeepAlive); k > 0 && 10*max(period-k, k-period) < k && concentration(list, k) > 0.85 {
+		f.Cause = KeepAlivePeriod
+		f.Evidence = append(f.Evidence, Evidence{"keepalive_period", []any{ns(k), figure(concentration(list, k))}})
+	}
+	s.explain(parts)
+	return []Finding{f}
+}
+
+// spikeLimit is what a spike exceeds: well above the usual scatter, and a quarter of the way to the largest.
+func (s *series) spikeLimit() int64 {
+	p50 := at(s.sorted, 0.5)
+	away := make([]int64, len(s.sorted))
+	for i, l := range s.sorted {
+		away[i] = max(l-p50, p50-l)
+	}
+	return max(s.slow, p50+max(5*middle(away), millisecond, (at(s.sorted, 0.998)-p50)/4))
+}
+
+// spikes are the events above the limit, without those that are small beside the largest.
+func (s *series) spikes() (list []spike) {
+	limit := s.spikeLimit()
+	last := int64(math.MinInt64 / 2)
+	for i, l := range s.latency {
+		if l <= limit {
+			continue
+		}
+		if s.messages[i].Sent-last > max(3*s.period/2, 60*millisecond) {
+			list = append(list, spike{at: s.start[i]})
+		}
+		last = s.messages[i].Sent
+		list[len(list)-1].excess += s.excess[i]
+	}
+	largest := int64(0)
+	for _, k := range list {
+		largest = max(largest, k.excess)
+	}
+	return slices.DeleteFunc(list, func(k spike) bool { return 5*k.excess < largest })
+}
+
+func (s *series) spikeParts() []int64 {
+	limit := s.spikeLimit()
+	parts := make([]int64, len(s.latency))
+	for i, l := range s.latency {
+		if l > limit {
+			parts[i] = s.excess[i]
+		}
+	}
+	return parts
+}
+
+// rhythm is the usual time between spikes, and the part of the gaps that are a multiple of it. A rhythm hardly longer than that of the
+// messages says nothing.
+func rhythm(list []spike, sends int64) (period int64, fit float64) {
+	if len(list) < 3 {
+		return 0, 0
+	}
+	gaps := make([]int64, len(list)-1)
+	for i := range gaps {
+		gaps[i] = list[i+1].at - list[i].at
+	}
+	period = middle(gaps)
+	if period < 6*sends {
+		return period, 0
+	}
+	n := 0
+	for _, g := range gaps {
+		k := (g + period/2) / period
+		tolerance := max(8*period/100, 2*sends) * k
+		if k >= 1 && max(g-k*period, k*period-g) < tolerance {
+			n++
+		}
+	}
+	return period, float64(n) / float64(len(gaps))
+}
+
+// concentration is how much events keep to one phase of a period: 1 = all to the same, near 0 = to none (Rayleigh's test).
+func concentration(list []spike, period int64) float64 {
+	var cos, sin float64
+	for _, k := range list {
+		w := 2 * math.Pi * float64(k.at%period) / float64(period)
+		cos, sin = cos+math.Cos(w), sin+math.Sin(w)
+	}
+	return math.Hypot(cos, sin) / float64(len(list))
+}
