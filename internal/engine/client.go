@@ -265,7 +265,7 @@ func (c *Core) refused(cl *client, now int64, err error) {
 	if err == nil || c.closed {
 		return
 	}
-	c.conns.note(err.Error(), 1)
+	note(&c.conns.Failures, err.Error(), 1)
 	c.event(now, "refused", cl, err.Error())
 	if Permanent(err) {
 		c.fail(err)
@@ -301,11 +301,11 @@ func (c *Core) drop(cl *client, now int64, err error) {
 		cl.making().lost = now
 		c.progress.Ready--
 		c.conns.Lost++
-		c.conns.note(err.Error(), 1)
+		note(&c.conns.Failures, err.Error(), 1)
 		c.event(now, "lost", cl, err.Error())
 	default:
 		c.conns.Failed++
-		c.conns.note(err.Error(), 1)
+		note(&c.conns.Failures, err.Error(), 1)
 		c.event(now, "failed", cl, err.Error())
 		if !cl.was && Permanent(err) {
 			c.fail(err)

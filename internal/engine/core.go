@@ -7,6 +7,7 @@ package engine
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"math/rand/v2"
 
@@ -96,7 +97,8 @@ type Connections struct {
 	Failed      int            `json:"failed"` // attempts that never became ready
 	Lost        int            `json:"lost"`   // ready connections that died before the end
 	Reconnected int            `json:"reconnected"`
-	Failures    map[string]int `json:"failures,omitempty"` // by reason, refusals of messages and subscriptions included
+	Failures    map[string]int `json:"failures,omitempty"` // by reason, refusals of subscriptions included
+	Refusals    map[string]int `json:"refusals,omitempty"` // of messages, by the broker's reason
 }
 
 // Add adds o to c.
@@ -107,21 +109,25 @@ func (c *Connections) Add(o Connections) {
 	c.Lost += o.Lost
 	c.Reconnected += o.Reconnected
 	for reason, n := range o.Failures {
-		c.note(reason, n)
+		note(&c.Failures, reason, n)
+	}
+	for reason, n := range o.Refusals {
+		note(&c.Refusals, reason, n)
 	}
 }
 
 // maxReasons bounds the number of distinct failure texts that are kept; the rest are counted together.
 const maxReasons = 64
 
-func (c *Connections) note(reason string, n int) {
-	if c.Failures == nil {
-		c.Failures = map[string]int{}
+// note counts a reason in a map that may not be made yet.
+func note(reasons *map[string]int, reason string, n int) {
+	if *reasons == nil {
+		*reasons = map[string]int{}
 	}
-	if _, known := c.Failures[reason]; !known && len(c.Failures) >= maxReasons {
+	if _, known := (*reasons)[reason]; !known && len(*reasons) >= maxReasons {
 		reason = "other reasons"
 	}
-	c.Failures[reason] += n
+	(*reasons)[reason] += n
 }
 
 // Progress is how far a Core is; all counts but Ready are of messages due in the measure window.
@@ -167,8 +173,7 @@ const (
 // Connections returns the counts so far.
 func (c *Core) Connections() Connections {
 	n := c.conns
-	n.Failures = nil
-	n.Add(Connections{Failures: c.conns.Failures})
+	n.Failures, n.Refusals = maps.Clone(n.Failures), maps.Clone(n.Refusals)
 	return n
 }
 

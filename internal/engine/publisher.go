@@ -241,7 +241,7 @@ func (c *Core) acked(cl *client, now int64) {
 	w := c.pubs.window()
 	switch {
 	case c.ev.Err != nil:
-		c.conns.note(c.ev.Err.Error(), 1)
+		note(&c.conns.Refusals, c.ev.Err.Error(), 1)
 		if measured {
 			w.Counts.Refused++
 			c.progress.Answered++

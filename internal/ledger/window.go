@@ -20,10 +20,11 @@ const (
 	ConnectProtocol               // the part of it that the protocol took, subscriptions included
 	Outage                        // of a connection: from when it was lost until it was ready again
 	FirstLeg                      // from due to received by a subscriber at the near end of a bridge
+	Visit                         // of a client that comes and leaves: from due until the broker had accepted it
 	NumMetrics                    // how many there are
 )
 
-var metrics = [NumMetrics]string{"response", "service", "ack", "kernel", "client", "lateness", "blocked", "connect", "connect_tcp", "connect_tls", "connect_protocol", "outage", "first_leg"}
+var metrics = [NumMetrics]string{"response", "service", "ack", "kernel", "client", "lateness", "blocked", "connect", "connect_tcp", "connect_tls", "connect_protocol", "outage", "first_leg", "visit"}
 
 // String returns the name of the metric as it stands in files and reports.
 func (m Metric) String() string {

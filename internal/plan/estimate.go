@@ -18,7 +18,7 @@ type Estimate struct {
 	DurationMax      time.Duration `json:"duration_max_ns"`      // if every drain takes its whole time
 	Connections      int           `json:"connections"`          // most at one time
 	OpenFiles        int           `json:"open_files"`           // for them, in mqlab and in the broker each; without their own
-	Ports            int           `json:"ports"`                // one for each connection, one for the broker
+	Ports            int           `json:"ports"`                // one for each connection, one for the broker; and those that ended connections of churn keep back
 	PortsAway        int           `json:"ports_away,omitempty"` // of them, those towards a broker that may be on another host
 }
 
@@ -55,6 +55,7 @@ func (t *Trial) Estimate() Estimate {
 	p := &t.Params
 	messages := math.Round(p.messages())
 	deliveries := messages * float64(p.Fan())
+	lingering := p.Connect.Lingering()
 	e := Estimate{
 		Trials:       1,
 		Messages:     int64(messages),
@@ -62,12 +63,12 @@ func (t *Trial) Estimate() Estimate {
 		PayloadBytes: int64((messages + deliveries) * float64(p.PayloadBytes)),
 		Connections:  t.Connections(),
 		OpenFiles:    t.Connections() + 1,
-		Ports:        t.Connections() + 1,
+		Ports:        t.Connections() + 1 + lingering,
 		DurationMax:  t.longest(),
 	}
 	e.Duration = e.DurationMax - p.Phases.Drain + min(p.Phases.Drain, shortDrain)
 	if t.Subject.Runtime == "external" {
-		e.PortsAway = t.Connections()
+		e.PortsAway = t.Connections() + lingering
 	} else {
 		e.BrokerStarts = t.starts()
 	}

@@ -180,6 +180,7 @@ func special(p *Params) string {
 		{p.Send != "", "sent by " + p.Send},
 		{p.Writes == WritesMessage, "each message is a write of its own"},
 		{p.Writes == WritesBatch, "messages are written in batches"},
+		{p.Connect.ChurnPerS > 0, decimal(p.Connect.ChurnPerS) + " clients a second come and leave"},
 		{p.Instances > 1, grouped(int64(p.Instances)) + " brokers at a time"},
 		{p.Persistence != "", "persistence " + p.Persistence},
 		{p.Retain, "messages are retained"},

@@ -222,6 +222,7 @@ func connect(p *scenario.Point) Connect {
 		RatePerS:       c.Rate.PerSecond,
 		AtOnce:         c.AtOnce,
 		Sources:        sources,
+		ChurnPerS:      c.Churn.PerSecond,
 		Timeout:        c.Timeout,
 		KeepAlive:      c.KeepAlive,
 		CleanStart:     c.CleanStart,

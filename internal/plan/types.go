@@ -132,6 +132,7 @@ type Connect struct {
 	RatePerS       float64       `json:"rate_per_s,omitempty"`       // 0 = as fast as the host allows
 	AtOnce         int           `json:"at_once,omitempty"`          // on their way at one time; 0 = 64
 	Sources        []netip.Addr  `json:"source_addresses,omitempty"` // that connections come from, in turn; absent: the host's choice
+	ChurnPerS      float64       `json:"churn_per_s,omitempty"`      // further clients that connect and leave while there is load
 	Timeout        time.Duration `json:"timeout_ns"`
 	KeepAlive      time.Duration `json:"keepalive_ns"`
 	CleanStart     bool          `json:"clean_start"`
@@ -144,6 +145,9 @@ type Connect struct {
 	HoldAcks       bool          `json:"hold_acks,omitempty"`        // subscribers never acknowledge: shows the broker's in-flight window
 	ReadBytesPerS  int           `json:"read_bytes_per_s,omitempty"` // a slow subscriber; 0 = as fast as possible
 }
+
+// Lingering is how many ports may be kept back at a time by connections of churn that have ended: each for a minute.
+func (c *Connect) Lingering() int { return int(c.ChurnPerS * 60) }
 
 // Phases are the parts of a trial; see design: connect, settle, warm-up, measure, drain, teardown.
 type Phases struct {

@@ -205,6 +205,7 @@ func (r *csvFields) connections(t *summary.Trial) {
 	r.quantiles("outage", c.Outage)
 	r.add("connect_per_s", c.PerSecond)
 	r.add("broker_bytes_per_connection", t.Broker.BytesPerConnection)
+	r.churn(t.Churn)
 	var imbalance *float64
 	if t.Sharing != nil {
 		imbalance = t.Sharing.Imbalance
@@ -217,4 +218,19 @@ func (r *csvFields) connections(t *summary.Trial) {
 	r.add("wire_bytes_up", up)
 	r.add("wire_bytes_down", down)
 	r.add("wire_retransmitted_segments", again)
+}
+
+func (r *csvFields) churn(c *summary.Churn) {
+	var due, made, failed *uint64
+	if c == nil {
+		c = new(summary.Churn)
+	} else {
+		due, made, failed = &c.Due, &c.Made, &c.Failed
+	}
+	r.add("churn_due", due)
+	r.add("churn_made", made)
+	r.add("churn_failed", failed)
+	r.add("churn_visits_per_s", c.PerSecond)
+	r.quantiles("churn_visit", c.Visit)
+	r.add("churn_memory_kept_bytes", c.Kept)
 }

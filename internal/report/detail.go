@@ -75,6 +75,10 @@ func (d *document) resources(t *summary.Trial) {
 			fact("lost", summary.Count(c.Lost)), fact("reconnected", summary.Count(c.Reconnected)),
 			fact("opened", perSecond(c.PerSecond)))
 	}
+	if c := t.Churn; c != nil {
+		sec.facts("churn", fact("due", summary.Count(c.Due)), fact("accepted", summary.Count(c.Made)), fact("failed", summary.Count(c.Failed)),
+			fact("memory after", size(t.Broker.PSSBytesAfter)))
+	}
 	if m := t.Sharing; m != nil {
 		sec.facts("members", summary.Count(uint64(m.Members)), fact("idle", summary.Count(uint64(m.Idle))), fact("least", summary.Count(m.Least)),
 			fact("mean", summary.Number(m.Mean)), fact("most", summary.Count(m.Most)), fact("imbalance", ratio(m.Imbalance)))

@@ -30,6 +30,12 @@ var (
 		{summary.ConnectProtocol, "protocol p50", false},
 		{summary.MemoryConnection, "memory each", false},
 	}
+	churnColumns = []column{
+		{summary.VisitsPer, "visits/s", false},
+		{summary.VisitP50, "visit p50", false},
+		{summary.VisitP99, "visit p99", false},
+		{summary.MemoryKept, "memory kept", false},
+	}
 	outageColumns = []column{{summary.OutageP50, "outage p50", false}, {summary.OutageMax, "outage max", false}}
 )
 
@@ -72,6 +78,10 @@ func (d *document) group(g *group, several bool) {
 	if g.has(summary.ConnectPer) {
 		sec.say(plain, "Connecting: how many became ready per second, from the first attempt to the last; the time of one, and its parts; the broker's memory for each.")
 		sec.add(g.table(connectColumns, false))
+	}
+	if g.has(summary.VisitsPer) {
+		sec.say(plain, "Churn, clients that came and left: how many the broker accepted per second; the time of one, from due to accepted; the memory it kept when all had left.")
+		sec.add(g.table(churnColumns, false))
 	}
 	if g.has(summary.OutageMax) {
 		sec.say(plain, "How long lost connections were away, until they were ready again:")

@@ -28,6 +28,7 @@ type TrialRecord struct {
 	Broker       Broker        `json:"broker"`
 	Client       Client        `json:"client"`
 	Connections  Connections   `json:"connections"`
+	Churn        *Churn        `json:"churn,omitempty"`
 	Wire         *Wire         `json:"wire,omitempty"`
 	Generator    Generator     `json:"generator"`
 	Totals       []GroupTotal  `json:"totals,omitempty"`  // by window group; with what is known only at the end (lost, unconfirmed)
@@ -47,7 +48,9 @@ type Broker struct {
 	// Memory (PSS) of its processes before the first connection, and when all were there, without load.
 	PSSIdle      *uint64 `json:"pss_idle_bytes,omitempty"`
 	PSSConnected *uint64 `json:"pss_connected_bytes,omitempty"`
-	Stderr       string  `json:"stderr,omitempty"` // its last lines, when it exited or refused
+	// PSSAfter is the same when load and churn were over and all clients had left; only where there was churn.
+	PSSAfter *uint64 `json:"pss_after_bytes,omitempty"`
+	Stderr   string  `json:"stderr,omitempty"` // its last lines, when it exited or refused
 	// Throttling is over the measure window; MemoryPeak since the broker's start, page cache included. Both are known of a
 	// broker that the lab holds to a machine.
 	Throttling *Throttling `json:"throttling,omitempty"`
@@ -113,6 +116,16 @@ type Connections struct {
 	Reconnected uint64    `json:"reconnected"`
 	ReadyIn     int64     `json:"ready_in_ns,omitempty"` // from the first attempt until all were ready, before any load
 	Failures    []Failure `json:"failures,omitempty"`
+	Refusals    []Failure `json:"refusals,omitempty"` // of messages, by the broker's reason
+}
+
+// Churn counts the clients that were due, in the measure window, to connect and leave. Those that are neither made nor failed could
+// not begin: as many were on their way as may be at one time.
+type Churn struct {
+	Due      uint64    `json:"due"`
+	Made     uint64    `json:"made"` // the broker accepted them
+	Failed   uint64    `json:"failed"`
+	Failures []Failure `json:"failures,omitempty"`
 }
 
 // Failure counts connection failures of one reason.

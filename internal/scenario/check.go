@@ -55,6 +55,9 @@ func (p *Point) check(problems *Errors) {
 	if p.Connect.Rate.Each {
 		report("connect.rate", "connections are counted in total: leave out \"each\"")
 	}
+	if c := p.Connect.Churn; c.Each || c.Max {
+		report("connect.churn", "is a number of clients a second, in total: 50/s")
+	}
 	if p.Connect.Will.Payload != "" && p.Connect.Will.Topic == "" {
 		report("connect.will", "has a payload, but no topic")
 	}

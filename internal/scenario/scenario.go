@@ -205,6 +205,9 @@ type Connect struct {
 	// 28,000 ports. Absent: the host chooses, and many connections to a loopback address come from as many of 127.0.0.x
 	// as they need (Linux).
 	SourceAddresses string `yaml:"source_addresses"`
+	// Churn is how many further clients a second connect, and leave as soon as the broker has accepted them, while there is
+	// load, for example 50/s.
+	Churn Rate `yaml:"churn"`
 }
 
 // Will is what the broker publishes for a client that vanishes.

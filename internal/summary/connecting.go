@@ -17,7 +17,7 @@ func (t *Trial) fillConnecting(rec *run.Trial) {
 		c.PerSecond = new(float64(n) / time.Duration(c.ReadyIn).Seconds())
 	}
 	idle, connected := rec.Broker.PSSIdle, rec.Broker.PSSConnected
-	t.Broker.PSSBytesIdle, t.Broker.PSSBytesConnected = idle, connected
+	t.Broker.PSSBytesIdle, t.Broker.PSSBytesConnected, t.Broker.PSSBytesAfter = idle, connected, rec.Broker.PSSAfter
 	if idle != nil && connected != nil && n >= enoughConnections {
 		t.Broker.BytesPerConnection = new((int64(*connected) - int64(*idle)) / int64(n))
 	}

@@ -29,6 +29,7 @@ var timed = []struct {
 	{"connect_tls", "connect TLS", connecting(func(c *Connections) *Quantiles { return c.TLS })},
 	{"connect_protocol", "connect protocol", connecting(func(c *Connections) *Quantiles { return c.Protocol })},
 	{"outage", "outage", connecting(func(c *Connections) *Quantiles { return c.Outage })},
+	{"visit", "visit", visits},
 }
 
 func connecting(of func(*Connections) *Quantiles) func(*Trial) *Quantiles {

@@ -125,6 +125,7 @@ func trialOf(rec *run.Trial) Trial {
 		}
 	}
 	t.fillConnecting(rec)
+	t.Churn = churnOf(f)
 	t.Sharing = sharingOf(rec.Members)
 	t.judge(f)
 	return t

@@ -39,6 +39,9 @@ func (u Unit) Format(v float64) string {
 	case Part:
 		return Ratio(v)
 	case Size:
+		if v < 0 { // something was freed
+			return "-" + Bytes(uint64(0.5-v))
+		}
 		return Bytes(uint64(v + 0.5))
 	case Messages:
 		if v == math.Trunc(v) {
@@ -67,6 +70,11 @@ const (
 	MemoryConnection = "bytes_per_connection"
 	OutageP50        = "outage_p50"
 	OutageMax        = "outage_max"
+
+	VisitsPer  = "visits_per_s"
+	VisitP50   = "visit_p50"
+	VisitP99   = "visit_p99"
+	MemoryKept = "memory_kept"
 )
 
 // Metrics are those that are compared, in the order of reports.
@@ -101,6 +109,10 @@ var Metrics = []Metric{
 	percentile(ConnectTLS, "connect TLS p50", 0, connectTLS).from(enoughConnections),
 	percentile(ConnectProtocol, "connect protocol p50", 0, connectProtocol).from(enoughConnections),
 	{Name: MemoryConnection, Words: "memory per connection", Unit: Size, Of: func(t *Trial) *float64 { return toFloat(t.Broker.BytesPerConnection) }},
+	{Name: VisitsPer, Words: "visits per second", Unit: PerSecond, Higher: true, Of: ofChurn(func(c *Churn) *float64 { return c.PerSecond })},
+	percentile(VisitP50, "visit p50", 0, visits),
+	percentile(VisitP99, "visit p99", 3, visits),
+	{Name: MemoryKept, Words: "memory kept after churn", Unit: Size, Of: ofChurn(func(c *Churn) *float64 { return toFloat(c.Kept) })},
 	percentile(OutageP50, "outage p50", 0, outage),
 	{Name: OutageMax, Words: "outage max", Unit: Nanoseconds, times: outage, percentile: "max", Of: func(t *Trial) *float64 {
 		if q := outage(t); q != nil {
@@ -114,6 +126,15 @@ var Metrics = []Metric{
 func (m Metric) from(connections int) Metric {
 	m.connections = connections
 	return m
+}
+
+func ofChurn(of func(*Churn) *float64) func(*Trial) *float64 {
+	return func(t *Trial) *float64 {
+		if t.Churn == nil {
+			return nil
+		}
+		return of(t.Churn)
+	}
 }
 
 var (

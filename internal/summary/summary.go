@@ -62,6 +62,7 @@ type Trial struct {
 	Host        *HostLoad    `json:"host,omitempty"`
 	Client      run.Client   `json:"client"`
 	Connections *Connections `json:"connections,omitempty"`
+	Churn       *Churn       `json:"churn,omitempty"`
 	Wire        *run.Wire    `json:"wire,omitempty"`
 	Sharing     *Sharing     `json:"sharing,omitempty"`
 	Events      []run.Event  `json:"events,omitempty"`
@@ -141,9 +142,11 @@ type Broker struct {
 	CPUPerDelivery *float64 `json:"cpu_ns_per_delivery,omitempty"`
 	PSSBytesMean   *uint64  `json:"pss_bytes_mean,omitempty"`
 	PSSBytesMax    *uint64  `json:"pss_bytes_max,omitempty"`
-	// PSS before the first connection, when all were there, and what each of them took, where they are enough to tell.
+	// PSS before the first connection, when all were there, and after churn, when all had left; and what each connection took,
+	// where they are enough to tell.
 	PSSBytesIdle       *uint64 `json:"pss_bytes_idle,omitempty"`
 	PSSBytesConnected  *uint64 `json:"pss_bytes_connected,omitempty"`
+	PSSBytesAfter      *uint64 `json:"pss_bytes_after,omitempty"`
 	BytesPerConnection *int64  `json:"bytes_per_connection,omitempty"`
 
 	RSSBytesMax *uint64          `json:"rss_bytes_max,omitempty"`

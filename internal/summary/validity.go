@@ -203,7 +203,7 @@ func (t *Trial) checkMessages(f *folded) {
 		t.add(Warning, "unconfirmed", "%s of %s messages sent were never confirmed", Count(c.Unconfirmed), Count(c.Sent))
 	}
 	if c.Refused > 0 {
-		t.add(Warning, "refused", "the broker refused %s of %s messages sent", Count(c.Refused), Count(c.Sent))
+		t.add(Warning, "refused", "the broker refused %s of %s messages sent%s", Count(c.Refused), Count(c.Sent), mostFrequent(conns.Refusals))
 	}
 	if c.Corrupt > 0 {
 		t.add(Warning, "corrupt", "%s messages arrived damaged", Count(c.Corrupt))
@@ -213,6 +213,10 @@ func (t *Trial) checkMessages(f *folded) {
 	}
 	if c.Foreign > 0 {
 		t.add(Warning, "foreign", "%s messages were not of this run: somebody else uses its topics", Count(c.Foreign))
+	}
+	if v := t.Churn; v != nil && v.Made < v.Due {
+		t.add(Warning, "churn_failed", "of %s clients that were due to come and leave %s were accepted, %s failed%s",
+			Count(v.Due), Count(v.Made), Count(v.Failed), mostFrequent(v.Failures))
 	}
 	if f.rec.Checks.KilledForMemory != nil {
 		return // what became of its connections follows

@@ -132,6 +132,9 @@ func TestStorm(t *testing.T) {
 		if rate := r.Trial.Params.Connect.RatePerS; rate > 0 && float64(r.Connections.ReadyIn) < 119/rate*second {
 			t.Errorf("120 connections at %v a second were ready in %d ns", rate, r.Connections.ReadyIn)
 		}
+		if c := r.Churn; c == nil || c.Due != 15 || c.Made != c.Due || r.Broker.PSSAfter == nil { // 50/s for 300 ms
+			t.Errorf("%s: churn %+v, memory after %v", r.Trial.Subject.Name, c, r.Broker.PSSAfter)
+		}
 	}
 }
 

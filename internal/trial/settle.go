@@ -64,6 +64,7 @@ func (j *job) describeWorker(r *worker.Result) {
 	c.Settings = r.Facts.Settings
 	j.record.Connections = connections(r.Connections)
 	j.record.Connections.ReadyIn = j.readyIn
+	j.record.Churn = churn(r.Visits)
 	if r.TCP != nil {
 		j.record.Wire = wire(r.TCP)
 	}
@@ -76,14 +77,26 @@ func (j *job) describeWorker(r *worker.Result) {
 	g.GCPauseTotal, g.GCPauseMax = new(int64(r.Used.GCPause)), new(int64(r.Used.GCMax))
 }
 
+// churn turns what became of visitors into the record; nil = there were none.
+func churn(v *worker.Visits) *run.Churn {
+	if v == nil {
+		return nil
+	}
+	return &run.Churn{Due: uint64(v.Due), Made: uint64(v.Made), Failed: uint64(v.Failed), Failures: failures(v.Failures)}
+}
+
 func connections(c engine.Connections) run.Connections {
-	out := run.Connections{
+	return run.Connections{
 		Attempted: uint64(c.Attempted), Established: uint64(c.Established), Failed: uint64(c.Failed),
-		Lost: uint64(c.Lost), Reconnected: uint64(c.Reconnected),
+		Lost: uint64(c.Lost), Reconnected: uint64(c.Reconnected), Failures: failures(c.Failures), Refusals: failures(c.Refusals),
 	}
-	for reason, n := range c.Failures {
-		out.Failures = append(out.Failures, run.Failure{Reason: reason, Count: uint64(n)})
+}
+
+// failures lists reasons, the most frequent first.
+func failures(byReason map[string]int) (list []run.Failure) {
+	for reason, n := range byReason {
+		list = append(list, run.Failure{Reason: reason, Count: uint64(n)})
 	}
-	sortFailures(out.Failures)
-	return out
+	sortFailures(list)
+	return list
 }

@@ -212,6 +212,9 @@ func (j *job) drive(ctx context.Context) error {
 	result, err := w.Measure(ctx)
 	err = errors.Join(err, stopFaults())
 	monitoring.stop()
+	if j.trial.Params.Connect.ChurnPerS > 0 {
+		j.record.Broker.PSSAfter = j.brokerMemory()
+	}
 	j.settle(result)
 	return err
 }

@@ -44,7 +44,7 @@ func (w *Local) newDialer(where netns.Place, url, protocol string) (*dialer, err
 	p := &w.share.Trial.Params
 	d := &dialer{
 		ctx: w.ctx, addr: end.addr, timeout: p.Connect.Timeout, noDelay: p.NoDelay,
-		place: netns.Spread(where, end.addr, w.share.Trial.Connections()),
+		place: netns.Spread(where, end.addr, w.share.Trial.Connections()+p.Connect.Lingering()),
 	}
 	if len(p.Connect.Sources) > 0 {
 		if d.place, err = netns.From(where, p.Connect.Sources); err != nil {

@@ -30,7 +30,8 @@ type Local struct {
 	ctx     context.Context // of everything that runs in the background
 	cancel  context.CancelFunc
 	shards  []shard
-	clients []place // where each connection is, in the order they are dialled
+	churn   *visitors // nil = nobody comes and leaves
+	clients []place   // where each connection is, in the order they are dialled
 	facts   Facts
 	start   int64 // of the schedule
 	running sync.WaitGroup
@@ -92,6 +93,7 @@ func NewLocal(share Share, cred Credentials, where netns.Place, sink Sink) (*Loc
 		return nil, err
 	}
 	w.facts.Settings = append(makers.settings, w.dial.sources()...)
+	w.churn = w.newVisitors(makers)
 	w.fill(makers)
 	return w, nil
 }

@@ -34,6 +34,7 @@ func (w *Local) Measure(ctx context.Context) (*Result, error) {
 	measure := w.start + int64(ph.WarmUp)
 	end := measure + int64(ph.Measure)
 	w.each(func(s *shard, _ int64) { s.core.Publish() })
+	leave := w.visits(ctx, measure, end)
 
 	err := w.until(ctx, measure, nil)
 	spun, used := w.spun(), usage()
@@ -49,10 +50,34 @@ func (w *Local) Measure(ctx context.Context) (*Result, error) {
 	if err == nil && complete {
 		err = w.until(ctx, clock.Now()+int64(w.grace()), nil)
 	}
+	visits := leave()
 	r := w.finish(ctx, complete)
-	r.Spun, r.Used = spun, used
+	r.Spun, r.Used, r.Visits = spun, used, visits
 	r.Measured = time.Duration(max(min(stopped, end)-measure, 0))
 	return r, err
+}
+
+// visits lets visitors come and leave. The function that it returns waits for the last of them and tells what became of all; nil =
+// there were none.
+func (w *Local) visits(ctx context.Context, measure, end int64) (leave func() *Visits) {
+	if w.churn == nil {
+		return func() *Visits { return nil }
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		w.churn.run(ctx, w.start, measure, end)
+	}()
+	return func() *Visits {
+		defer cancel()
+		if now := clock.Now(); now < end { // the trial ends early
+			cancel()
+			end = max(now, measure)
+		}
+		<-ended
+		return w.churn.finish(w.start, measure, end, w.sink.Window)
+	}
 }
 
 func (w *Local) grace() time.Duration {

@@ -103,6 +103,7 @@ type Result struct {
 	Ended       int64         // when the drain ended
 	TCP         *Wire         // nil = the kernel could not be asked
 	Facts       Facts
+	Visits      *Visits // nil = none were wanted of this worker
 }
 
 // Wire is what the kernel counted on the connections of each side.
