@@ -46,7 +46,7 @@ Exit codes: 0 done, 1 the plan does not fit, 2 usage or bad scenario.`,
 			if err != nil {
 				return err
 			}
-			return diagnose(cmd, p, asJSON)
+			return examineHost(cmd, p, asJSON)
 		},
 	}
 	flags.register(cmd)
@@ -73,7 +73,7 @@ func planToCheck(cmd *cobra.Command, flags *planFlags, args []string) (*plan.Pla
 	return s.resolve(cmd.Context())
 }
 
-func diagnose(cmd *cobra.Command, p *plan.Plan, asJSON bool) error {
+func examineHost(cmd *cobra.Command, p *plan.Plan, asJSON bool) error {
 	d := diagnosis{Facts: doctor.Examine(cmd.Context())}
 	d.Findings = doctor.Findings(d.Facts)
 	if p != nil {

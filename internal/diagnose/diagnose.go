@@ -69,6 +69,7 @@ const (
 // Input is all that is known.
 type Input struct {
 	Messages  []Message
+	Lost      int           // further messages that never arrived, of which no time is known
 	Negative  int           // messages that seem to have arrived before they were sent; they are not among Messages
 	KeepAlive time.Duration // 0 = not known
 	Floor     time.Duration // the least time the path takes; 0 = not known

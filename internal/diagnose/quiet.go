@@ -37,8 +37,7 @@ func (s *series) none() Finding {
 	f := Finding{Cause: None, Evidence: []Evidence{{"none", []any{ns(at(s.sorted, 0.5)), ns(at(s.sorted, 0.99))}}}}
 	if !s.quiet() {
 		f.Evidence = append(f.Evidence, Evidence{"steady", []any{ns(at(s.sorted, 0.5))}})
-	}
-	if n := s.events(bigEvent); n > 0 {
+	} else if n := s.events(bigEvent); n > 0 {
 		f.Evidence = append(f.Evidence, Evidence{"single_events", []any{n, ns(s.sorted[len(s.sorted)-1])}})
 	}
 	return f

@@ -30,7 +30,7 @@ type series struct {
 }
 
 func newSeries(in *Input) *series {
-	s := &series{in: in, timed: slices.Contains(in.Sources, Times)}
+	s := &series{in: in, timed: slices.Contains(in.Sources, Times), lost: in.Lost}
 	for _, m := range in.Messages {
 		if m.Lost {
 			s.lost++

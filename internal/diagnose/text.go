@@ -59,7 +59,7 @@ var texts = sync.OnceValue(func() map[string]map[string]string {
 		}
 		all[language] = map[string]string{}
 		for line := range strings.Lines(string(b)) {
-			if key, text, ok := strings.Cut(strings.TrimSpace(line), ": "); ok {
+			if key, text, ok := strings.Cut(strings.TrimSuffix(line, "\n"), ": "); ok {
 				all[language][key] = text
 			}
 		}

@@ -22,6 +22,8 @@ import (
 const (
 	cookieCompressed = 0x1c849314
 	cookieV2         = 0x1c849313
+	cookieV1         = 0x1c849301 // counts of a fixed size, which the masked bits tell
+	cookieV1Packed   = 0x1c849302
 	cookieMask       = ^uint32(0xf0) // the word size of the counts, which the payload does not depend on
 	headerSize       = 40
 
@@ -84,7 +86,7 @@ func (h *Hist) MarshalText() ([]byte, error) {
 	return e.append(nil, h)
 }
 
-// UnmarshalText reads HdrHistogram's V2 compressed form in base64. Values of a histogram with other slots are taken as the
+// UnmarshalText reads HdrHistogram's V2 or V1 compressed form in base64. Values of a histogram with other slots are taken as the
 // lowest of their slot, as HdrHistogram itself does when it adds such histograms. After an error h is as it was.
 func (h *Hist) UnmarshalText(text []byte) error {
 	d, err := decode(text)
@@ -100,8 +102,11 @@ func decode(text []byte) (*Hist, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(packed) < 8 || binary.BigEndian.Uint32(packed)&cookieMask != cookieCompressed&cookieMask {
-		return nil, errors.New("not in the compressed V2 form")
+	if len(packed) < 8 {
+		return nil, errors.New("cut off")
+	}
+	if c := binary.BigEndian.Uint32(packed) & cookieMask; c != cookieCompressed&cookieMask && c != cookieV1Packed {
+		return nil, errors.New("not in the compressed V1 or V2 form")
 	}
 	n := binary.BigEndian.Uint32(packed[4:])
 	if uint64(n) > uint64(len(packed)-8) {
@@ -127,6 +132,9 @@ func decode(text []byte) (*Hist, error) {
 	if int64(len(payload)) != payloadLen {
 		return nil, errors.New("payload has not the length announced")
 	}
+	if g.word > 0 {
+		return g.readWords(payload)
+	}
 	return g.readCounts(payload)
 }
 
@@ -134,12 +142,19 @@ func decode(text []byte) (*Hist, error) {
 type geometry struct {
 	unit int // log2 of the width of the narrowest slots
 	half int // log2 of how many slots have the same width, beyond the first segment
+	word int // bytes of each count; 0 = they are packed
 }
 
 // readHeader returns the geometry and the length of the payload, which is never longer than that geometry can need.
 func readHeader(b []byte) (g geometry, payloadLen int64, err error) {
-	if binary.BigEndian.Uint32(b)&cookieMask != cookieV2&cookieMask {
-		return g, 0, errors.New("not in the V2 form")
+	switch cookie := binary.BigEndian.Uint32(b); cookie & cookieMask {
+	case cookieV2 & cookieMask:
+	case cookieV1:
+		if g.word = int(cookie >> 4 & 0xe); g.word != 2 && g.word != 4 && g.word != 8 {
+			return g, 0, fmt.Errorf("counts of %d bytes", g.word)
+		}
+	default:
+		return g, 0, errors.New("not in the V1 or V2 form")
 	}
 	digits := binary.BigEndian.Uint32(b[12:])
 	lowest := int64(binary.BigEndian.Uint64(b[16:]))
@@ -191,6 +206,30 @@ func (g geometry) readCounts(payload []byte) (*Hist, error) {
 		}
 		h.RecordN(v, n)
 		slot++
+	}
+	return h, nil
+}
+
+// readWords reads counts of a fixed size, one for each slot.
+func (g geometry) readWords(payload []byte) (*Hist, error) {
+	if len(payload)%g.word != 0 {
+		return nil, errors.New("payload is cut off")
+	}
+	h := new(Hist)
+	for slot := int64(0); len(payload) > 0; slot++ {
+		var n int64
+		for _, b := range payload[:g.word] {
+			n = n<<8 | int64(b)
+		}
+		payload = payload[g.word:]
+		if n == 0 {
+			continue
+		}
+		v, ok := g.lowest(slot)
+		if !ok || n < 0 || n > math.MaxInt64-h.total {
+			return nil, errors.New("payload has too many slots or counts")
+		}
+		h.RecordN(v, n)
 	}
 	return h, nil
 }

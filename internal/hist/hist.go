@@ -6,6 +6,7 @@
 package hist
 
 import (
+	"iter"
 	"math"
 	"math/bits"
 )
@@ -135,6 +136,16 @@ func (h *Hist) each(f func(slot int, count int64) bool) {
 				return
 			}
 		}
+	}
+}
+
+// All are the values recorded, each slot by its lowest one, ascending, with their counts.
+func (h *Hist) All() iter.Seq2[int64, int64] {
+	return func(yield func(value, count int64) bool) {
+		h.each(func(slot int, count int64) bool {
+			v, _ := lowest(slot)
+			return yield(v, count)
+		})
 	}
 }
 

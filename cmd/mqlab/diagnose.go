@@ -1,0 +1,147 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mqlab/mqlab/internal/diagnose"
+	"github.com/mqlab/mqlab/internal/evidence"
+)
+
+// diagnoseFlags say how to read the input, and how to tell what was found.
+type diagnoseFlags struct {
+	unit, delimiter, tag, language string
+	keepAlive, floor               time.Duration
+	json                           bool
+}
+
+func newDiagnose() *cobra.Command {
+	var f diagnoseFlags
+	cmd := &cobra.Command{
+		Use:   "diagnose FILE",
+		Short: "why is it slow? (a table of latencies, a histogram log)",
+		Long: `Name the cause of slow and jittery messages, with evidence in figures and what
+to change in which library. FILE is
+  a table   one message a line: seq, send, recv (and due, done, if there are),
+            or a latency alone; CSV with or without a header; - = standard input
+  *.hlog    a histogram log (HdrHistogram, versions 1 to 3, with tags)
+What the input cannot decide is told, with what would decide it.
+
+Exit codes: 0 diagnosed (also: nothing to explain, or unexplained), 2 usage or
+unreadable, 4 no diagnosis: too few messages, or clocks that disagree.`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return usageError("one input is needed; see %s --help", cmd.CommandPath())
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := f.check(); err != nil {
+				return err
+			}
+			in, notes, err := f.read(cmd.InOrStdin(), args[0])
+			if err != nil {
+				return usageError("%s: %w", args[0], err)
+			}
+			in.KeepAlive, in.Floor = f.keepAlive, f.floor
+			return f.tell(cmd.OutOrStdout(), args[0], notes, diagnose.Diagnose(in))
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&f.unit, "unit", "", "of the table's figures: ns, us, ms or s, where its header does not say")
+	flags.StringVar(&f.delimiter, "delimiter", "", "between the cells of the table, where it is not one of , ; | tab space")
+	flags.StringVar(&f.tag, "tag", "", "of the histogram log's lines")
+	flags.DurationVar(&f.keepAlive, "keepalive", 0, "of the client, to know its rhythm")
+	flags.DurationVar(&f.floor, "floor", 0, "the least time that the path takes, such as its round-trip time")
+	flags.StringVar(&f.language, "lang", "en", "one of "+strings.Join(diagnose.Languages, ", "))
+	flags.BoolVar(&f.json, "json", false, "print JSON")
+	return cmd
+}
+
+func (f *diagnoseFlags) check() error {
+	switch {
+	case !slices.Contains(diagnose.Languages, f.language):
+		return usageError("unknown language %q: there are %s", f.language, strings.Join(diagnose.Languages, ", "))
+	case len([]rune(f.delimiter)) > 1:
+		return usageError("a delimiter is one character, not %q", f.delimiter)
+	case f.keepAlive < 0 || f.floor < 0:
+		return usageError("--keepalive and --floor are not negative")
+	}
+	return nil
+}
+
+// read opens the input, of whatever kind it is. notes are what to say about its reading.
+func (f *diagnoseFlags) read(stdin io.Reader, name string) (in *diagnose.Input, notes []string, err error) {
+	file := io.NopCloser(stdin)
+	if name != "-" {
+		if file, err = os.Open(name); err != nil {
+			return nil, nil, plainly(err)
+		}
+	}
+	defer func() { err = errors.Join(err, file.Close()) }()
+	if strings.HasSuffix(name, ".hlog") {
+		l, err := evidence.ReadLog(file, f.tag, 1)
+		if err != nil {
+			return nil, nil, err
+		}
+		return &l.Input, []string{fmt.Sprintf("%d intervals of a histogram log", l.Intervals)}, nil
+	}
+	options := evidence.Options{Unit: f.unit}
+	for _, d := range f.delimiter {
+		options.Delimiter = d
+	}
+	t, err := evidence.ReadCSV(file, options)
+	if err != nil {
+		return nil, nil, plainly(err)
+	}
+	return &t.Input, tableNotes(t), nil
+}
+
+func tableNotes(t *evidence.Table) (notes []string) {
+	unit := t.Unit
+	if unit == "" {
+		unit = "as written"
+	}
+	notes = append(notes, fmt.Sprintf("%d lines; columns %s; unit %s", t.Lines, strings.Join(t.Columns, ", "), unit))
+	if t.BadTotal > 0 {
+		notes = append(notes, fmt.Sprintf("%d lines could not be read and are left out:", t.BadTotal))
+		for _, b := range t.Bad {
+			notes = append(notes, fmt.Sprintf("  line %d: %s", b.Line, b.Why))
+		}
+		if more := t.BadTotal - len(t.Bad); more > 0 {
+			notes = append(notes, fmt.Sprintf("  and %d more", more))
+		}
+	}
+	if t.Duplicate > 0 {
+		notes = append(notes, fmt.Sprintf("%d lines repeat a message number and are left out", t.Duplicate))
+	}
+	return notes
+}
+
+// tell prints a diagnosis. That there is none is an error.
+func (f *diagnoseFlags) tell(w io.Writer, name string, notes []string, r *diagnose.Result) (err error) {
+	if f.json {
+		e := json.NewEncoder(w)
+		e.SetIndent("", "  ")
+		e.SetEscapeHTML(false)
+		err = e.Encode(r.In(f.language))
+	} else {
+		width := terminalWidth(w)
+		for _, n := range notes {
+			_, _ = fmt.Fprintln(w, n)
+		}
+		r.Print(w, f.language, func(head, text string) { printWrapped(w, head, text, width) })
+	}
+	if v := r.Findings[len(r.Findings)-1].Cause; err == nil && v == diagnose.TooFew {
+		err = exitError{exitInvalid, fmt.Errorf("%s: no diagnosis: %s", name, r.Findings[0].In("en").Evidence[0])}
+	}
+	return err
+}
