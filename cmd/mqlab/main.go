@@ -15,6 +15,7 @@ import (
 
 	"github.com/mqlab/mqlab/internal/broker"
 	"github.com/mqlab/mqlab/internal/guard"
+	"github.com/mqlab/mqlab/internal/link/tun"
 	"github.com/mqlab/mqlab/internal/scenario"
 	"github.com/mqlab/mqlab/internal/trial"
 )
@@ -37,6 +38,8 @@ func mqlab() int {
 		switch os.Args[1] {
 		case guard.Verb:
 			return guard.Main(os.Stdin)
+		case tun.Verb:
+			return tun.Main(os.Args[2:])
 		case broker.LimitedVerb:
 			return broker.Limited(os.Args[2:])
 		case broker.Verb:

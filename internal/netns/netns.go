@@ -17,6 +17,11 @@ type Place interface {
 	Command(ctx context.Context, name string, args ...string) *exec.Cmd
 }
 
+// PacketPlace is a Place that receives datagrams, too, with the contract of net.ListenConfig.ListenPacket.
+type PacketPlace interface {
+	ListenPacket(ctx context.Context, network, addr string) (net.PacketConn, error)
+}
+
 // Host is the network and process space that this program itself runs in.
 var Host Place = host{}
 
@@ -30,6 +35,11 @@ func (host) Dial(ctx context.Context, network, addr string) (net.Conn, error) {
 func (host) Listen(ctx context.Context, network, addr string) (net.Listener, error) {
 	var l net.ListenConfig
 	return l.Listen(ctx, network, addr)
+}
+
+func (host) ListenPacket(ctx context.Context, network, addr string) (net.PacketConn, error) {
+	var l net.ListenConfig
+	return l.ListenPacket(ctx, network, addr)
 }
 
 func (host) Command(ctx context.Context, name string, args ...string) *exec.Cmd {
