@@ -12,6 +12,7 @@ import (
 	"github.com/mqlab/mqlab/internal/link/netstack"
 	"github.com/mqlab/mqlab/internal/link/proxy"
 	"github.com/mqlab/mqlab/internal/link/toxiproxy"
+	"github.com/mqlab/mqlab/internal/link/tun"
 	"github.com/mqlab/mqlab/internal/netns"
 )
 
@@ -92,6 +93,7 @@ type backend struct {
 
 // backends are all, in the order in which auto tries them.
 var backends = []backend{
+	{Tun, "the kernel's own TCP in two network namespaces, with unmodified clients and brokers; the reference", true, true, config(tun.Open)},
 	{Netstack, "TCP/IP stacks in this process, without any privilege; their retransmissions are not Linux's", false, true, config(netstack.Open)},
 	{Proxy, "byte streams: delay, rate, stalls and resets, but no packet loss; works everywhere", false, true, config(proxy.Open)},
 	{Toxiproxy, "the Toxiproxy that you run, by its HTTP API: delay and stalls only", false, false, openToxiproxy},

@@ -161,8 +161,17 @@ func (c *carrier) counters(from *end) link.Counters {
 	return counters
 }
 
-// Packets sets who is told of each packet; nil = nobody.
-func (n *Network) Packets(o link.Observer) {
+// Packets sets who is told of each packet that is offered, its monotonic time and size; nil = nobody. It is Observe with less.
+func (n *Network) Packets(seen func(d link.Direction, t int64, bytes int)) {
+	if seen == nil {
+		n.Observe(nil)
+		return
+	}
+	n.Observe(func(way link.Direction, at int64, packet []byte, _ link.Verdict) { seen(way, at, len(packet)) })
+}
+
+// Observe sets who is told of each packet, instead of who was before; nil = nobody.
+func (n *Network) Observe(o link.Observer) {
 	if o == nil {
 		n.observer.Store(nil)
 		return

@@ -142,7 +142,7 @@ func TestSegmentsAreOfTheLink(t *testing.T) {
 	const delay = 20 * time.Millisecond
 	n := open(t, both(link.Params{Delay: delay}))
 	var largest, seen atomic.Int64
-	n.Packets(func(_ link.Direction, at int64, packet []byte, v link.Verdict) {
+	n.Observe(func(_ link.Direction, _ int64, packet []byte, v link.Verdict) {
 		seen.Add(1)
 		for old := largest.Load(); int64(len(packet)) > old && !largest.CompareAndSwap(old, int64(len(packet))); old = largest.Load() {
 		}
@@ -159,6 +159,12 @@ func TestSegmentsAreOfTheLink(t *testing.T) {
 	exchange(t, c, 1<<18)
 	if largest.Load() != MTU || seen.Load() < 2*(1<<18)/MTU {
 		t.Errorf("%d packets, the largest of %d bytes", seen.Load(), largest.Load())
+	}
+	seen.Store(0)
+	n.Packets(func(_ link.Direction, _ int64, bytes int) { seen.Add(int64(bytes)) })
+	exchange(t, dial(t, n.Device(), addr), 1<<12)
+	if seen.Load() < 2*(1<<12) {
+		t.Errorf("%d bytes seen", seen.Load())
 	}
 	n.Packets(nil)
 }

@@ -45,7 +45,10 @@ func (*Network) Schedule([]link.Outage) error { return errNotHere }
 func (*Network) Counters() (up, down link.Counters) { return up, down }
 
 // Packets does nothing.
-func (*Network) Packets(link.Observer) {}
+func (*Network) Packets(func(link.Direction, int64, int)) {}
+
+// Observe does nothing.
+func (*Network) Observe(link.Observer) {}
 
 // Facts returns nothing.
 func (*Network) Facts() link.Facts { return link.Facts{} }
