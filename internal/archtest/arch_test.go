@@ -79,7 +79,6 @@ var rules = []rule{
 	{"internal/netns", nil, "a leaf"},
 	{"internal/link", nil, "a leaf: what happens to packets, not who moves them"},
 	{"internal/link/tun", []string{"internal/link", "internal/netns", "internal/clock", "internal/hist"}, "carries packets, whosever they are"},
-	{"internal/link/netem", []string{"internal/link", "internal/link/tun", "internal/netns"}, "sets the kernel's own emulator"},
 	{"internal/websocket", nil, "a leaf: carries bytes"},
 	{"internal/check", nil, "a leaf: tables of anybody"},
 	{"internal/chart", nil, "a leaf: draws the figures it is given"},
