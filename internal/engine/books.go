@@ -27,6 +27,9 @@ func (c *Core) CloseBooks(now int64) []StreamBook {
 	var books []StreamBook
 	var left ledger.Counts
 	for _, cl := range c.clients {
+		if cl.watch != nil {
+			c.caughtUp(cl)
+		}
 		if cl.pub == nil {
 			continue
 		}

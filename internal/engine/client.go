@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -28,10 +29,10 @@ type client struct {
 	tick    int64   // when the session wants Tick
 	at      int64   // deadline in timers
 	attempt *attempt
+	watch   *watch // nil until an outage hits it
 	id      int32
 	number  uint32
 	slot    int32 // place in timers, -1 = none
-	retries uint8 // attempts to connect since it was ready; 255 = that many or more
 	state   state
 	full    bool // the socket takes no more bytes now
 	was     bool // has been ready before
@@ -39,9 +40,10 @@ type client struct {
 
 // attempt is a connection that is being made; nil while it is ready.
 type attempt struct {
-	dialled int64 // when it began
-	opened  int64 // when it carried bytes
-	lost    int64 // when the last ready connection ended, if there was one
+	dialled int64         // when it began
+	opened  int64         // when it carried bytes
+	lost    int64         // when the last ready connection ended, if there was one
+	pause   time.Duration // before it; 0 = it is the first
 }
 
 // making returns the attempt under way, a new one if there is none.
@@ -77,7 +79,9 @@ type SubscribeSpec struct {
 	Trackers      []ledger.Tracker // shared subscriptions give the same slice to all members
 	// FirstLeg hears at the near end of a bridge what others are to get behind it: nothing of it counts but how long it
 	// took until here.
-	FirstLeg  bool
+	FirstLeg bool
+	// Shared says that the streams are divided with others: what this connection misses says nothing.
+	Shared    bool
 	left      int32  // subscriptions not yet confirmed
 	delivered uint64 // different messages of the measure window that came here
 }
@@ -127,6 +131,9 @@ func (c *Core) Connected(id int, now int64, tcp, tls time.Duration) {
 	c.rotate(now)
 	cl := c.clients[id]
 	cl.state, cl.full, cl.pend = opening, false, nil
+	if cl.watch != nil {
+		cl.watch.dark, cl.watch.rest = nil, nil
+	}
 	cl.making().opened = now
 	r := c.recorder(cl)
 	r.record(ledger.ConnectTCP, int64(tcp))
@@ -140,7 +147,13 @@ func (c *Core) Connected(id int, now int64, tcp, tls time.Duration) {
 // Lost tells that connection id died or could not be made. It is dialled again where the settings say so.
 func (c *Core) Lost(id int, now int64, err error) {
 	c.rotate(now)
-	c.drop(c.clients[id], now, err)
+	cl := c.clients[id]
+	if cl.dark() {
+		c.wire.Hangup(id)
+		cl.watch.dark.end = cmp.Or(err, ErrClosed)
+		return
+	}
+	c.drop(cl, now, err)
 }
 
 // Receive takes what arrived on connection id and returns how much of it was consumed; the rest must be presented
@@ -148,6 +161,12 @@ func (c *Core) Lost(id int, now int64, err error) {
 func (c *Core) Receive(id int, now, kernel int64, in []byte) int {
 	c.rotate(now)
 	cl := c.clients[id]
+	if cl.dark() {
+		cl.watch.dark.in = append(cl.watch.dark.in, in...)
+		return len(in)
+	}
+	fresh := in
+	in = cl.received(in)
 	used := 0
 	c.out = c.out[:0]
 	c.ev = proto.Event{}
@@ -166,7 +185,7 @@ func (c *Core) Receive(id int, now, kernel int64, in []byte) int {
 		if err != nil {
 			c.send(cl, c.out, now)
 			c.drop(cl, now, err)
-			return used
+			return cl.consumed(used, in, fresh)
 		}
 		if n == 0 && silent {
 			break
@@ -178,7 +197,7 @@ func (c *Core) Receive(id int, now, kernel int64, in []byte) int {
 		c.publish(cl, now)
 	}
 	c.schedule(cl)
-	return used
+	return cl.consumed(used, in, fresh)
 }
 
 // resuming tells that the session may have messages to resend although no bytes are left: an acknowledgement makes room for the
@@ -212,6 +231,9 @@ func (c *Core) accepted(cl *client, now int64) {
 	if cl.pub != nil && !c.ev.Resumed {
 		c.forget(cl.pub)
 	}
+	if cl.was && c.ev.Resumed {
+		c.recovery.Resumed++
+	}
 	cl.state = subscribing
 	if cl.sub != nil {
 		cl.sub.left = int32(len(cl.sub.Subscriptions))
@@ -243,7 +265,7 @@ func (c *Core) settled(cl *client, now int64) {
 	if cl.sub != nil && cl.sub.left > 0 {
 		return
 	}
-	cl.state, cl.retries = ready, 0
+	cl.state = ready
 	cl.tick = now
 	c.progress.Ready++
 	c.conns.Established++
@@ -252,6 +274,7 @@ func (c *Core) settled(cl *client, now int64) {
 	r.record(ledger.ConnectProtocol, now-cl.attempt.opened)
 	if cl.was {
 		r.record(ledger.Outage, now-cl.attempt.lost)
+		c.returned(cl, now, cl.attempt.lost)
 		c.conns.Reconnected++
 		c.event(now, "reconnected", cl, "")
 	}
@@ -299,6 +322,7 @@ func (c *Core) drop(cl *client, now int64, err error) {
 	switch cl.state {
 	case ready:
 		cl.making().lost = now
+		c.noticed(cl, now)
 		c.progress.Ready--
 		c.conns.Lost++
 		note(&c.conns.Failures, err.Error(), 1)
@@ -312,9 +336,12 @@ func (c *Core) drop(cl *client, now int64, err error) {
 		}
 	}
 	if cl.state != down {
-		c.wire.Hangup(int(cl.id))
+		c.hangup(cl)
 	}
 	cl.state, cl.full, cl.pend = down, true, nil
+	if cl.watch != nil {
+		cl.watch.dark, cl.watch.rest = nil, nil
+	}
 	c.schedule(cl)
 	if c.progress.Err == nil && (c.Reconnect || !cl.was) {
 		c.wire.Dial(int(cl.id), now+int64(c.backOff(cl)))
@@ -323,11 +350,23 @@ func (c *Core) drop(cl *client, now int64, err error) {
 	}
 }
 
-// backOff doubles from 100 ms to 5 s, with "equal jitter": half fixed, half random.
+// The pauses before attempts to connect again.
+const (
+	leastPause = 100 * time.Millisecond
+	mostPause  = 5 * time.Second
+)
+
+// backOff is the pause before the next attempt: the fixed one, or else one with "decorrelated jitter", drawn between the least pause
+// and three times the last one (https://aws.amazon.com/blogs/architecture/exponential-backoff-and-jitter/), so that clients that were
+// lost together do not come back together.
 func (c *Core) backOff(cl *client) time.Duration {
-	d := min(100*time.Millisecond<<min(cl.retries, 10), 5*time.Second)
-	cl.retries += min(1, math.MaxUint8-cl.retries)
-	return d/2 + time.Duration(c.rng.Int64N(int64(d/2)))
+	if c.Pause > 0 {
+		return c.Pause
+	}
+	a := cl.making()
+	most := 3 * max(a.pause, leastPause)
+	a.pause = min(mostPause, leastPause+time.Duration(c.rng.Int64N(int64(most-leastPause))))
+	return a.pause
 }
 
 // Permanent tells whether trying again cannot help, because the peer or the configuration says no.

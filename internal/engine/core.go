@@ -10,6 +10,7 @@ import (
 	"maps"
 	"math"
 	"math/rand/v2"
+	"time"
 
 	"github.com/mqlab/mqlab/internal/ledger"
 	"github.com/mqlab/mqlab/internal/proto"
@@ -32,6 +33,7 @@ type Settings struct {
 	Run       uint32
 	Payload   Payload
 	Reconnect bool
+	Pause     time.Duration // before each attempt to connect again; 0 = growing and scattered ones
 	Seed      uint64
 	// Emit takes a finished window and must not block; the Core does not touch it again.
 	Emit func(*ledger.Window)
@@ -75,6 +77,8 @@ type Core struct {
 	pubs, subs recorder
 	conns      Connections
 	progress   Progress
+	recovery   Recovery
+	mended     int64 // when the last outage ended
 }
 
 // New returns a Core that sends through w.
@@ -223,6 +227,9 @@ func (c *Core) Advance(now int64) int64 {
 func (c *Core) Writable(id int, now int64) {
 	c.rotate(now)
 	cl := c.clients[id]
+	if cl.dark() {
+		return
+	}
 	cl.full = false
 	if cl.pend != nil {
 		pend := *cl.pend
@@ -263,6 +270,10 @@ func (c *Core) schedule(cl *client) {
 // send carries b, behind anything that waits already.
 func (c *Core) send(cl *client, b []byte, now int64) {
 	if len(b) == 0 || cl.state == down {
+		return
+	}
+	if cl.dark() {
+		cl.swallow(b)
 		return
 	}
 	if cl.full || cl.pend != nil {

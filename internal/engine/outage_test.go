@@ -11,7 +11,7 @@ import (
 	"github.com/mqlab/mqlab/internal/proto/mqtt"
 )
 
-// TestOutage: the time from the loss of a connection until it is ready again is the pause before the attempt, 50 to 100 ms at first,
+// TestOutage: the time from the loss of a connection until it is ready again is the pause before the attempt, 100 to 300 ms at first,
 // and connecting: here no time but that of the protocol's answers.
 func TestOutage(t *testing.T) {
 	var sum ledger.Window
@@ -42,7 +42,7 @@ func TestOutage(t *testing.T) {
 	if h == nil || h.Count() != 1 {
 		t.Fatal("one outage was not recorded")
 	}
-	if got := time.Duration(h.Max()); got < 50*time.Millisecond+answers || got > 101*time.Millisecond+2*answers {
+	if got := time.Duration(h.Max()); got < 100*time.Millisecond+answers || got > 301*time.Millisecond+2*answers {
 		t.Errorf("outage of %v", got)
 	}
 	if h := sum.Hists[ledger.ConnectProtocol]; h.Count() != 2 || time.Duration(h.Min()) < answers*99/100 {

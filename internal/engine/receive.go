@@ -51,6 +51,9 @@ func (c *Core) deliver(cl *client, now, kernel int64) {
 	outcome, distance := cl.sub.Trackers[stream].Record(s.Seq)
 	if outcome == ledger.New || outcome == ledger.Reordered {
 		w.InWindow.Delivered++
+		if cl.watch != nil {
+			c.after(cl, stream, now)
+		}
 		if measured {
 			cl.sub.delivered++
 		}

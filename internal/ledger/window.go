@@ -21,10 +21,14 @@ const (
 	Outage                        // of a connection: from when it was lost until it was ready again
 	FirstLeg                      // from due to received by a subscriber at the near end of a bridge
 	Visit                         // of a client that comes and leaves: from due until the broker had accepted it
+	Notice                        // from the beginning of an outage until a connection was found lost by it
+	Reconnect                     // from the end of an outage, or the loss where that came later, until a connection was ready again
+	FirstMessage                  // of a subscriber that is ready again: until a message came
+	Drain                         // likewise: until the last message came that was due before
 	NumMetrics                    // how many there are
 )
 
-var metrics = [NumMetrics]string{"response", "service", "ack", "kernel", "client", "lateness", "blocked", "connect", "connect_tcp", "connect_tls", "connect_protocol", "outage", "first_leg", "visit"}
+var metrics = [NumMetrics]string{"response", "service", "ack", "kernel", "client", "lateness", "blocked", "connect", "connect_tcp", "connect_tls", "connect_protocol", "outage", "first_leg", "visit", "notice", "reconnect", "first_message", "drain"}
 
 // String returns the name of the metric as it stands in files and reports.
 func (m Metric) String() string {
@@ -52,6 +56,8 @@ type InWindow struct {
 	Delivered uint64 `json:"delivered,omitempty"` // distinct
 	BytesOut  uint64 `json:"bytes_out,omitempty"`
 	BytesIn   uint64 `json:"bytes_in,omitempty"`
+	// Reconnected are connections that were lost and are ready again.
+	Reconnected uint64 `json:"reconnected,omitempty"`
 }
 
 // Window is what happened to one group of streams in one second. Its JSON form is without the histograms.
@@ -93,4 +99,5 @@ func (i *InWindow) add(o *InWindow) {
 	i.Delivered += o.Delivered
 	i.BytesOut += o.BytesOut
 	i.BytesIn += o.BytesIn
+	i.Reconnected += o.Reconnected
 }

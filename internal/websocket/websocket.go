@@ -75,6 +75,12 @@ type kept struct{ net.Conn }
 
 func (kept) Close() error { return nil }
 
+// NetConn returns the connection below.
+func (k kept) NetConn() net.Conn { return k.Conn }
+
+// NetConn returns the connection below.
+func (c *conn) NetConn() net.Conn { return c.ws.NetConn() }
+
 // Read returns what frames carry. A closed WebSocket ends with io.EOF if the peer gave no reason.
 func (c *conn) Read(b []byte) (int, error) {
 	for len(b) > 0 {

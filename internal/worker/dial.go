@@ -163,6 +163,9 @@ func (g *greeted) Read(b []byte) (int, error) {
 	return n, nil
 }
 
+// NetConn returns the connection below.
+func (g *greeted) NetConn() net.Conn { return g.Conn }
+
 // natsGreeting reads INFO, which NATS servers send before TLS.
 func natsGreeting(conn net.Conn) ([]byte, error) {
 	var said []byte

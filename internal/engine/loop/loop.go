@@ -55,6 +55,8 @@ type Loop struct {
 	batch   *batch // nil = each send is a call
 	leaving int    // connections that have said goodbye and wait for the other end
 
+	abandoned []int // sockets that nobody reads or writes any more, and whose peers do not know
+
 	mu       sync.Mutex // guards what other threads give and see
 	inbox    []func(now int64)
 	progress engine.Progress
@@ -292,6 +294,7 @@ func (l *Loop) close() {
 	if l.batch != nil {
 		_ = l.batch.ring.Close()
 	}
+	l.Bury()
 	_ = unix.Close(l.waker)
 	_ = unix.Close(l.epoll)
 }

@@ -26,6 +26,8 @@ type Routines struct {
 	alarm  *alarm // wakes the goroutine that keeps the schedule; guarded by mu
 	wg     sync.WaitGroup
 	over   bool
+
+	abandoned []net.Conn // that nobody reads or writes any more, and whose peers do not know; guarded by mu
 }
 
 // conn is one connection of the Core; link is nil while it is down.
@@ -42,6 +44,7 @@ type link struct {
 	busy bool          // guarded by the mutex
 	wake chan struct{} // tells the writer that out is to be written
 	gone chan struct{} // closed by Hangup
+	left bool          // Abandon was there: the writer does not close it; guarded by the mutex
 }
 
 // New returns Routines whose Core uses settings and whose connections are made by dialer.
@@ -105,6 +108,7 @@ func (r *Routines) Run(ctx context.Context) error {
 	for id := range r.conns {
 		r.Hangup(id)
 	}
+	r.Bury()
 	r.mu.Unlock()
 	r.wg.Wait()
 	return errors.Join(err, r.alarm.close())
@@ -217,7 +221,7 @@ func allowed(pace *engine.ReadPace, gone chan struct{}) int {
 
 // write writes what Send left until the connection ends.
 func (r *Routines) write(id int, l *link) {
-	defer func() { _ = l.net.Close() }() // also ends the reader
+	defer r.closeUnlessLeft(l) // also ends the reader
 	for {
 		select {
 		case <-l.wake:

@@ -32,6 +32,7 @@ type World struct {
 	events events
 	count  uint64
 	links  []*link
+	left   []*link // abandoned, and not buried
 }
 
 // link is the present connection of one client.
@@ -151,6 +152,27 @@ func (c *clientWire) Dial(id int, at int64) {
 func (c *clientWire) Hangup(id int) {
 	c.links[id].open = false
 	c.Broker.Gone(id)
+}
+
+// Reset ends connection id for both ends.
+func (c *clientWire) Reset(id int) { c.Hangup(id) }
+
+// Abandon leaves connection id without the broker's knowing; Bury ends that.
+func (c *clientWire) Abandon(id int) {
+	c.links[id].open = false
+	c.left = append(c.left, c.links[id])
+}
+
+// Bury lets the broker know of every connection that was abandoned and that no other has replaced.
+func (c *clientWire) Bury() {
+	for id, l := range c.links {
+		for _, left := range c.left {
+			if l == left {
+				c.Broker.Gone(id)
+			}
+		}
+	}
+	c.left = nil
 }
 
 // brokerWire is the World as its Broker sees it.

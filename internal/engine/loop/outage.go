@@ -1,0 +1,46 @@
+//go:build linux
+
+package loop
+
+import "golang.org/x/sys/unix"
+
+// Reset ends connection id with a RST.
+func (l *Loop) Reset(id int) {
+	s := &l.socks[id]
+	if s.fd < 0 {
+		return
+	}
+	if s.queued {
+		_ = l.flush() // the loop's next turn meets the same error
+	}
+	toReset(int(s.fd))
+	l.shut(s)
+}
+
+// toReset makes the end of a socket a RST for the peer; else it is a FIN.
+func toReset(fd int) {
+	_ = unix.SetsockoptLinger(fd, unix.SOL_SOCKET, unix.SO_LINGER, &unix.Linger{Onoff: 1})
+}
+
+// Abandon leaves connection id as it is, and reads and writes no more. Bury ends it.
+func (l *Loop) Abandon(id int) {
+	s := &l.socks[id]
+	if s.fd < 0 {
+		return
+	}
+	if s.queued {
+		_ = l.flush() // the loop's next turn meets the same error
+	}
+	_ = unix.EpollCtl(l.epoll, unix.EPOLL_CTL_DEL, int(s.fd), nil) // it is there
+	l.abandoned = append(l.abandoned, int(s.fd))
+	*s = sock{fd: -1}
+}
+
+// Bury resets what was abandoned.
+func (l *Loop) Bury() {
+	for _, fd := range l.abandoned {
+		toReset(fd)
+		_ = unix.Close(fd)
+	}
+	l.abandoned = nil
+}
