@@ -37,7 +37,10 @@ func newLive(w io.Writer, p *plan.Plan) *live {
 	}
 	_, _ = fmt.Fprintf(w, "%s: %d %s, about %s, seed %d\n", p.Scenario, e.Trials, trials, e.Duration.Round(time.Second), p.Seed)
 	for _, l := range p.LeftOut {
-		_, _ = fmt.Fprintf(w, "left out: %s: it %s\n", plan.Settings(l.Set), l.Why)
+		_, _ = fmt.Fprintf(w, "left out: %s\n", l)
+	}
+	for _, warning := range p.Warnings() {
+		_, _ = fmt.Fprintf(w, "warning: %s\n", warning)
 	}
 	return &live{w: w, over: isTerminal(w), width: terminalWidth(w), trials: e.Trials}
 }

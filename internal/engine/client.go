@@ -122,6 +122,7 @@ func (c *Core) Publishes(id int) bool { return c.clients[id].pub != nil }
 // Dialling tells that an attempt to connect id begins.
 func (c *Core) Dialling(id int, now int64) {
 	c.clients[id].making().dialled = now
+	c.clients[id].comingBack(now, 0)
 	c.opened = min(c.opened, now)
 	c.conns.Attempted++
 }
@@ -135,6 +136,7 @@ func (c *Core) Connected(id int, now int64, tcp, tls time.Duration) {
 		cl.watch.dark, cl.watch.rest = nil, nil
 	}
 	cl.making().opened = now
+	cl.comingBack(0, now)
 	r := c.recorder(cl)
 	r.record(ledger.ConnectTCP, int64(tcp))
 	if tls > 0 {
@@ -161,7 +163,7 @@ func (c *Core) Lost(id int, now int64, err error) {
 func (c *Core) Receive(id int, now, kernel int64, in []byte) int {
 	c.rotate(now)
 	cl := c.clients[id]
-	if cl.dark() {
+	if cl.dark() && !cl.watch.dark.open {
 		cl.watch.dark.in = append(cl.watch.dark.in, in...)
 		return len(in)
 	}

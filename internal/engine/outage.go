@@ -38,6 +38,7 @@ type darkness struct {
 	in    []byte // arrived, and not shown
 	end   error  // what became of the connection behind it; nil = it lives
 	whole bool   // for good
+	open  bool   // for what arrives, just now
 }
 
 // abandoner is a Wire that can leave a connection without a word to the peer.
@@ -93,6 +94,47 @@ func (c *Core) EndOutage(now int64) {
 	}
 }
 
+// Drip lets n bytes through every black hole, each way.
+func (c *Core) Drip(now int64, n int) {
+	c.rotate(now)
+	for _, cl := range c.clients {
+		if !cl.dark() || cl.watch.dark.whole || cl.watch.dark.end != nil {
+			continue
+		}
+		c.dripOut(cl, now, n)
+		c.dripIn(cl, now, n)
+	}
+}
+
+func (c *Core) dripOut(cl *client, now int64, n int) {
+	if cl.pend == nil {
+		return
+	}
+	pend := *cl.pend
+	sent, _, err := c.wire.Send(int(cl.id), pend[:min(n, len(pend))])
+	c.recorder(cl).window().InWindow.BytesOut += uint64(sent)
+	if *cl.pend = pend[sent:]; len(pend) == sent {
+		cl.pend = nil
+	}
+	cl.full = len(pend)-sent >= darkBytes
+	if err != nil {
+		c.drop(cl, now, err)
+	}
+}
+
+func (c *Core) dripIn(cl *client, now int64, n int) {
+	if !cl.dark() || len(cl.watch.dark.in) == 0 {
+		return
+	}
+	d := cl.watch.dark
+	n = min(n, len(d.in))
+	in := d.in[:n:n]
+	d.in = d.in[n:]
+	d.open = true // the session sees them; what it answers is swallowed
+	c.Receive(int(cl.id), now, 0, in)
+	d.open = false
+}
+
 // dark tells that a black hole is between the connection and its peer.
 func (cl *client) dark() bool { return cl.watch != nil && cl.watch.dark != nil }
 
@@ -106,7 +148,7 @@ func (c *Core) enlighten(cl *client, now int64) {
 	}
 	c.Writable(int(cl.id), now)
 	if len(in) > 0 && cl.state != down {
-		cl.watch.rest = in
+		cl.watch.rest = append(cl.watch.rest, in...)
 		c.Receive(int(cl.id), now, 0, nil)
 	}
 }

@@ -14,8 +14,8 @@ type Recovery struct {
 	Noticed  int `json:"noticed"`  // … that were lost by it
 	Returned int `json:"returned"` // … and ready again
 	Resumed  int `json:"resumed"`  // … for which the broker had kept the session (MQTT)
-	// Backlog is how many messages came that were due before their subscriber was back: the broker had kept them. Missed are
-	// those that it had not.
+	// Backlog is how many messages came that were sent before their subscriber began to come back: the broker had kept them. Missed
+	// are those that never came of all that were sent before it was back.
 	Backlog uint64 `json:"backlog"`
 	Missed  uint64 `json:"missed"`
 	// Oldest and Newest are which of the missed were due before, and after, all that was kept for the same subscriber.
@@ -52,7 +52,9 @@ type watch struct {
 
 // away is what a subscriber that was away has missed and gets afterwards.
 type away struct {
-	ready   int64 // when it was back; 0 = it is not
+	dialled int64 // when the latest attempt to come back began
+	opened  int64 // when its connection stood again; a broker that kept the session hands over from then on
+	ready   int64 // when it was ready; 0 = it is not
 	first   bool  // something has come since
 	last    int64 // when the last message of the backlog came
 	backlog uint64
@@ -108,22 +110,30 @@ func (c *Core) returned(cl *client, now, lost int64) {
 	}
 }
 
+// comingBack notes when an attempt to connect began, and when it carried bytes.
+func (cl *client) comingBack(dialled, opened int64) {
+	if cl.watch != nil && cl.watch.away != nil {
+		a := cl.watch.away
+		a.dialled, a.opened = max(a.dialled, dialled), opened
+	}
+}
+
 // after notes a message, one not seen before, that came to a subscriber that had been away.
 func (c *Core) after(cl *client, stream uint32, now int64) {
 	a := cl.watch.away
-	if a == nil || a.ready == 0 {
+	if a == nil {
 		return
 	}
 	if !a.first {
 		a.first = true
-		c.subs.record(ledger.FirstMessage, now-a.ready)
+		c.subs.record(ledger.FirstMessage, now-a.opened)
 	}
 	s, seq := &a.streams[stream], c.st.Seq
 	switch {
 	case seq < s.next: // on its way when the connection was lost
-	case c.st.Due >= a.ready:
+	case a.ready > 0 && c.st.Sent >= a.ready:
 		s.live = min(s.live, seq)
-	default:
+	case c.st.Sent < a.dialled: // later ones may have come as if it never had been away
 		a.backlog++
 		a.last = now
 		s.low, s.high = min(s.low, seq), max(s.high, seq)
@@ -141,7 +151,7 @@ func (c *Core) caughtUp(cl *client) {
 	r.Backlog += a.backlog
 	r.Largest = max(r.Largest, a.backlog)
 	if a.backlog > 0 {
-		c.subs.record(ledger.Drain, a.last-a.ready)
+		c.subs.record(ledger.Drain, a.last-a.opened)
 	}
 	for i := range a.streams {
 		s, t := &a.streams[i], &cl.sub.Trackers[i]

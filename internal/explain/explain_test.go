@@ -37,13 +37,13 @@ func printed(t *testing.T) map[string]words {
 		metrics.add(m.Name)
 	}
 	p["metrics"] = slices.DeleteFunc(metrics, func(m string) bool { return m == ledger.Connect.String() }) // the phase explains it
-	p["reasons"] = arguments(t, "../summary/validity.go", "add", 1)
+	p["reasons"] = append(arguments(t, "../summary/validity.go", "add", 1), arguments(t, "../summary/recovery.go", "add", 1)...)
 	p["guarantees"] = constants(t, "../plan/guarantee.go", "")
 	p["durabilities"] = constants(t, "../plan/durability.go", "")
 	p["phases"] = words{"connect", "settle", "warm-up", "measure", "drain", "teardown", "close"}
 	events := arguments(t, "../engine/*.go", "event", 1)
 	events.add(arguments(t, "../trial/*.go", "note", 0, "kind")...)
-	events.add("pause", "resume", "stop", "kill", "start") // of faults
+	events.add("pause", "resume", "stop", "kill", "start", "outage", "mended") // of faults and outages
 	p["events"] = events
 	p["units"] = words{"ns", "µs", "ms", "s", "B", "KiB", "MiB", "GiB", "TiB", "bytes", "per_s", "/s", "ratio", "%", "×"}
 	for _, f := range fields() {

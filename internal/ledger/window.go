@@ -23,8 +23,8 @@ const (
 	Visit                         // of a client that comes and leaves: from due until the broker had accepted it
 	Notice                        // from the beginning of an outage until a connection was found lost by it
 	Reconnect                     // from the end of an outage, or the loss where that came later, until a connection was ready again
-	FirstMessage                  // of a subscriber that is ready again: until a message came
-	Drain                         // likewise: until the last message came that was due before
+	FirstMessage                  // of a subscriber whose connection stands again: until a message came
+	Drain                         // likewise: until the last message came that was sent before
 	NumMetrics                    // how many there are
 )
 

@@ -68,6 +68,7 @@ func (r *resolver) checkSubject(p *scenario.Point, s Subject) {
 		report("faults[0]", "a broker that was not started here cannot be paused or ended")
 	}
 	checkPersistence(p, s, report)
+	checkOutages(p, s, report)
 	checkInstances(p, s, report)
 	if s.Runtime == "external" && p.Machine.Name != "" && !r.noLimits {
 		report("machine", "a broker that was not started here cannot be held to a machine")

@@ -25,7 +25,8 @@ const (
 //	JetStream      QoS 1 waits for the confirmation that a message is in the stream, and every delivery is acknowledged;
 //	               QoS 0 does neither. With clean_start consumers end with their connection.
 //	Redis pub/sub  delivers at most once. QoS 1 waits for the reply to each PUBLISH.
-//	Redis Streams  QoS 1 waits for the reply to each XADD, and readers acknowledge (XACK); QoS 0 does neither (NOACK).
+//	Redis Streams  QoS 1 waits for the reply to each XADD, and readers acknowledge (XACK); QoS 0 does neither (NOACK). Groups stay
+//	               when their readers go, whatever clean_start says.
 //
 // Where publishers and subscribers speak different protocols the weaker promise holds.
 func (t *Trial) Guarantee() string {

@@ -61,8 +61,9 @@ func checkProtocol(p *scenario.Point, s Subject, report reporter) {
 		report.lacks("Redis pub/sub", sessionless...)
 		checkTopic(l.Topic, "*", "channel of Redis", report)
 	case RedisStreams:
-		report.lacks("Redis", noQoS2)
-		report.lacks("Redis", sessionless...)
+		report.lacks("Redis Streams", noQoS2, noRetain, noMaxPacket, noWill,
+			lack{c.SessionExpiry > 0, "connect.session_expiry", "session expiry: groups stay"},
+			lack{c.ReceiveMaximum > 0, "connect.receive_maximum", "receive maximum"})
 		checkTopic(l.Topic, "*", "key of Redis", report)
 	case AMQP091:
 		report.lacks("AMQP 0-9-1", noQoS2, noRetain, noMaxPacket, noWill)

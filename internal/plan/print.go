@@ -53,7 +53,10 @@ func Print(w io.Writer, p *Plan, width int) error {
 	t.b.WriteByte('\n')
 	t.estimate(p.Estimate())
 	for _, l := range p.LeftOut {
-		t.line("left out", Settings(l.Set)+": it "+l.Why)
+		t.line("left out", l.String())
+	}
+	for _, w := range p.Warnings() {
+		t.line("warning", w)
 	}
 	t.b.WriteByte('\n')
 	t.order(p)

@@ -26,16 +26,15 @@ func Resolve(s *scenario.Scenario, o Options) (*Plan, error) {
 	r := resolver{options: o, problems: problems, noLimits: s.MachineIgnored()}
 	subjects := r.subjects(s.Subjects)
 	params := make([]Params, len(points))
+	able := make([][]bool, len(points)) // of each subject at a point
 	for i := range points {
 		params[i] = r.params(&points[i])
-		for _, subject := range subjects {
-			r.checkSubject(&points[i], subject)
-		}
+		able[i] = r.able(s, &points[i], params[i].Set, subjects)
 		r.checkLoad(&points[i], &params[i])
 	}
-	params, leftOut := r.fit(s, points, subjects, params)
+	params, able = r.fit(s, points, subjects, params, able)
 	p := &Plan{
-		LeftOut:     leftOut,
+		LeftOut:     r.leftOut,
 		Scenario:    s.Name,
 		Description: s.Description,
 		Seed:        o.Seed,
@@ -51,7 +50,7 @@ func Resolve(s *scenario.Scenario, o Options) (*Plan, error) {
 	if n := len(subjects) * len(params) * s.Repeat; n > maxTrials {
 		r.problems.Add(s.At("matrix"), "matrix", "%d trials are too many: at most %d", n, maxTrials)
 	} else {
-		p.Trials = interleave(p.Seed, subjects, params, s.Repeat)
+		p.Trials = interleave(p.Seed, subjects, params, able, s.Repeat)
 		r.checkTotal(s, p)
 	}
 	if err := r.problems.Err(); err != nil {
@@ -63,20 +62,25 @@ func Resolve(s *scenario.Scenario, o Options) (*Plan, error) {
 // interleave puts the trials in order: within a repetition the points as written, at each point all subjects one after
 // the other. Every repetition starts with the next subject (A B C, B C A, C A B), so that neither a drifting machine
 // nor the place in the row favours one.
-func interleave(seed uint64, subjects []Subject, points []Params, repeat int) []Trial {
+func interleave(seed uint64, subjects []Subject, points []Params, able [][]bool, repeat int) []Trial {
 	var trials []Trial
 	for rep := range repeat {
 		for point, params := range points {
 			for i := range subjects {
 				s := (i + rep) % len(subjects)
+				if !able[point][s] {
+					continue
+				}
+				seed := derive(seed, point, rep)
 				trials = append(trials, Trial{
 					ID:         len(trials) + 1,
 					Cell:       point*len(subjects) + s + 1,
 					Point:      point + 1,
 					Repetition: rep + 1,
-					Seed:       derive(seed, point, rep),
+					Seed:       seed,
 					Subject:    subjects[s],
 					Params:     params,
+					Outages:    params.Outages.schedule(params.Phases.Measure, seed),
 				})
 			}
 		}
@@ -98,6 +102,7 @@ func derive(seed uint64, point, rep int) uint64 {
 
 // resolver collects problems while it resolves.
 type resolver struct {
+	leftOut  []LeftOut
 	noLimits bool
 	options  Options
 	problems scenario.Errors
@@ -201,6 +206,7 @@ func (r *resolver) params(p *scenario.Point) Params {
 		kind, length := f.Kind()
 		out.Faults = append(out.Faults, Fault{At: f.At, Kind: kind, For: length})
 	}
+	out.Outages = outages(p)
 	for _, a := range p.Set {
 		out.Set = append(out.Set, Assignment(a))
 	}
@@ -219,6 +225,7 @@ func connect(p *scenario.Point) Connect {
 	c := &p.Connect
 	sources, _ := scenario.Addresses(c.SourceAddresses) // was checked
 	return Connect{
+		Pause:          c.Backoff.Fixed(),
 		RatePerS:       c.Rate.PerSecond,
 		AtOnce:         c.AtOnce,
 		Sources:        sources,

@@ -19,10 +19,11 @@ type Plan struct {
 	Trials      []Trial   `json:"trials"`
 }
 
-// LeftOut is a point of the matrix that the host's limits forbid.
+// LeftOut is a point of the matrix that the host's limits forbid, or that a subject cannot do.
 type LeftOut struct {
-	Set []Assignment `json:"set"`
-	Why string       `json:"why"` // one line that names the limit
+	Subject string       `json:"subject,omitempty"` // absent: all
+	Set     []Assignment `json:"set"`
+	Why     string       `json:"why"` // one line that names the limit
 }
 
 // Subject is what a trial measures: a broker, how it runs, its configuration variant, and the protocol spoken to it.
@@ -77,6 +78,8 @@ type Trial struct {
 	Seed       uint64  `json:"seed"`       // below 2^53; the same for every subject of a point and repetition
 	Subject    Subject `json:"subject"`
 	Params     Params  `json:"params"`
+	// Outages are those of this trial: the same for every subject of a point and repetition.
+	Outages []Outage `json:"outages,omitempty"`
 }
 
 // Params are the resolved parameters of a trial.
@@ -110,6 +113,7 @@ type Params struct {
 	Persistence  string       `json:"persistence,omitempty"` // of the broker: on, off; absent: as its variant has it
 	Instances    int          `json:"instances,omitempty"`   // brokers that the streams are dealt out to; absent: 1
 	Faults       []Fault      `json:"faults,omitempty"`
+	Outages      Outages      `json:"outages,omitzero"`
 	Samples      bool         `json:"samples,omitempty"`
 	Profile      Profile      `json:"profile,omitzero"` // the machine that the broker is held to
 	Set          []Assignment `json:"set,omitempty"`    // the matrix values of this point, in the order written
@@ -142,6 +146,7 @@ type Connect struct {
 	WillTopic      string        `json:"will_topic,omitempty"`
 	WillPayload    string        `json:"will_payload,omitempty"`
 	Reconnect      bool          `json:"reconnect"`
+	Pause          time.Duration `json:"pause_ns,omitempty"`         // before each attempt to connect again; 0 = growing and scattered ones
 	HoldAcks       bool          `json:"hold_acks,omitempty"`        // subscribers never acknowledge: shows the broker's in-flight window
 	ReadBytesPerS  int           `json:"read_bytes_per_s,omitempty"` // a slow subscriber; 0 = as fast as possible
 }

@@ -16,6 +16,10 @@ func (d *document) detail(t *summary.Trial) {
 	if t.Connections != nil {
 		connect = *t.Connections
 	}
+	var recovery summary.Recovery
+	if t.Recovery != nil {
+		recovery = *t.Recovery
+	}
 	for _, p := range []struct {
 		name string
 		q    *summary.Quantiles
@@ -33,6 +37,10 @@ func (d *document) detail(t *summary.Trial) {
 		{"… TLS", connect.TLS},
 		{"… protocol", connect.Protocol},
 		{"outage", connect.Outage},
+		{"notice", recovery.Notice},
+		{"reconnect", recovery.Reconnect},
+		{"first message", recovery.FirstMessage},
+		{"drain", recovery.Drain},
 	} {
 		if p.q != nil {
 			times.row(quantileRow(p.name, p.q)...)
@@ -79,6 +87,12 @@ func (d *document) resources(t *summary.Trial) {
 		sec.facts("churn", fact("due", summary.Count(c.Due)), fact("accepted", summary.Count(c.Made)), fact("failed", summary.Count(c.Failed)),
 			fact("memory after", size(t.Broker.PSSBytesAfter)))
 	}
+	if r := t.Recovery; r != nil {
+		sec.facts("outages", summary.Count(r.Outages), fact("connections hit", summary.Count(r.Affected)), fact("lost", summary.Count(r.Noticed)),
+			fact("back", summary.Count(r.Returned)), fact("sessions present", number(r.Resumed)), fact("in the busiest second", ratioOrNone(r.BusiestSecond)),
+			fact("messages kept", summary.Count(r.Backlog)), fact("not kept", summary.Count(r.Missed)), fact("oldest dropped", summary.Count(r.Oldest)),
+			fact("newest dropped", summary.Count(r.Newest)), fact("drain expected", duration(r.ExpectedDrain)))
+	}
 	if m := t.Sharing; m != nil {
 		sec.facts("members", summary.Count(uint64(m.Members)), fact("idle", summary.Count(uint64(m.Idle))), fact("least", summary.Count(m.Least)),
 			fact("mean", summary.Number(m.Mean)), fact("most", summary.Count(m.Most)), fact("imbalance", ratio(m.Imbalance)))
@@ -86,6 +100,14 @@ func (d *document) resources(t *summary.Trial) {
 	if w := t.Wire; w != nil {
 		sec.facts("wire", fact("up", size(w.BytesUp)), fact("down", size(w.BytesDown)), fact("retransmitted segments", number(w.Retransmitted)))
 	}
+}
+
+// ratioOrNone writes a part of a whole, "" if it is not known.
+func ratioOrNone(v *float64) string {
+	if v == nil {
+		return ""
+	}
+	return summary.Ratio(*v)
 }
 
 // limit is one in force, "" if the broker has none.

@@ -36,7 +36,15 @@ var (
 		{summary.VisitP99, "visit p99", false},
 		{summary.MemoryKept, "memory kept", false},
 	}
-	outageColumns = []column{{summary.OutageP50, "outage p50", false}, {summary.OutageMax, "outage max", false}}
+	outageColumns   = []column{{summary.OutageP50, "outage p50", false}, {summary.OutageMax, "outage max", false}}
+	recoveryColumns = []column{
+		{summary.NoticeMax, "noticed in", false},
+		{summary.ReconnectMax, "reconnected in", false},
+		{summary.FirstMessageMax, "first message", false},
+		{summary.DrainMax, "drained in", false},
+		{summary.KeptRatio, "kept", false},
+		{summary.BusiestSecond, "busiest second", false},
+	}
 )
 
 // group writes the tables of one group; where several are compared, its verdict stands here.
@@ -86,6 +94,10 @@ func (d *document) group(g *group, several bool) {
 	if g.has(summary.OutageMax) {
 		sec.say(plain, "How long lost connections were away, until they were ready again:")
 		sec.add(g.table(outageColumns, false))
+	}
+	if g.has(summary.NoticeMax) {
+		sec.say(plain, "Outages: the longest time until one was noticed; from its end until connections were ready; from when a subscriber's connection stood until the first message, and the last that was sent before, had come; the part of the messages that was kept for subscribers that were away; which part of all clients came back in the same second:")
+		sec.add(g.table(recoveryColumns, false))
 	}
 	if g.hasUnknown() {
 		sec.say(plain, fmt.Sprintf("%s not known, or too few messages for this percentile; %s: the percentile falls among lost messages.", unknown, lostWord))

@@ -34,6 +34,7 @@ type TrialRecord struct {
 	Totals       []GroupTotal  `json:"totals,omitempty"`  // by window group; with what is known only at the end (lost, unconfirmed)
 	Streams      []StreamTotal `json:"streams,omitempty"` // optional
 	Members      []uint64      `json:"members,omitempty"` // deliveries to each member of a shared subscription
+	Recovery     *Recovery     `json:"recovery,omitempty"`
 	Checks       Checks        `json:"checks"`
 }
 
@@ -126,6 +127,21 @@ type Churn struct {
 	Made     uint64    `json:"made"` // the broker accepted them
 	Failed   uint64    `json:"failed"`
 	Failures []Failure `json:"failures,omitempty"`
+}
+
+// Recovery is what became of connections in outages, and of the messages that waited for subscribers meanwhile. Messages are counted
+// of subscribers that have their streams to themselves.
+type Recovery struct {
+	Outages  uint64  `json:"outages"`                    // that began
+	Affected uint64  `json:"affected"`                   // connections that were there when one did, summed over them
+	Noticed  uint64  `json:"noticed"`                    // … that were lost by it
+	Returned uint64  `json:"returned"`                   // … and ready again
+	Resumed  *uint64 `json:"sessions_present,omitempty"` // … for which the broker had kept the session; MQTT
+	Backlog  uint64  `json:"backlog"`                    // messages sent before their subscriber was back, and kept for it
+	Largest  uint64  `json:"largest_backlog"`            // of one subscriber after one outage
+	Missed   uint64  `json:"missed"`                     // likewise sent before, and not kept
+	Oldest   uint64  `json:"oldest_dropped"`             // … sent before all that was kept for the same subscriber
+	Newest   uint64  `json:"newest_dropped"`             // … sent after all that was kept
 }
 
 // Failure counts connection failures of one reason.

@@ -49,6 +49,7 @@ func (p *Point) check(problems *Errors) {
 	p.checkPayload(report)
 	p.checkNames(report)
 	p.checkFaults(report)
+	p.checkOutages(report)
 	if p.Subscriber.HoldAcks && p.Load.QoS == 0 {
 		report("subscriber.hold_acks", "at QoS 0 nothing is acknowledged: set load.qos to 1 or 2")
 	}

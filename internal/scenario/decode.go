@@ -133,6 +133,10 @@ func (d decoder) value(n ast.Node, f field) {
 		d.matrix(n, f.key, matrix)
 		return
 	}
+	if list, ok := f.value.Addr().Interface().(*Overrides); ok {
+		d.overrides(n, f.key, list)
+		return
+	}
 	_, isMap := n.(*ast.MappingNode)
 	switch short := f.tag.Get("short"); {
 	case f.value.Kind() == reflect.Slice:

@@ -20,9 +20,11 @@ func Defaults() Settings {
 			KeepAlive:  60 * time.Second,
 			CleanStart: true,
 			Reconnect:  true,
+			Backoff:    "jitter",
 			Rate:       Rate{Max: true},
 		},
-		Broker: Broker{Instances: 1},
+		Broker:  Broker{Instances: 1},
+		Outages: Outages{Kind: "none", Side: "both", Spread: "exponential", RepairSpread: "fixed"},
 		Phases: Phases{
 			Settle:  500 * time.Millisecond,
 			WarmUp:  2 * time.Second,

@@ -162,6 +162,9 @@ func (f field) set(text string) error {
 	case *Fault:
 		fault, err := parseFault(text)
 		return assign(p, fault, err)
+	case *Backoff:
+		b, err := parseBackoff(text)
+		return assign(p, b, err)
 	case *Quantum:
 		q, err := parseQuantum(text)
 		return assign(p, q, err)

@@ -129,11 +129,11 @@ func (s *Scenario) everyFault() []Fault {
 }
 
 // Quick bounds what takes time, as the flag --quick does: settle 100 ms, warm-up 300 ms, measure 2 s, drain 1 s, three
-// repetitions. The measure phase stays long enough for two bursts and for 1 s after the last fault. Swept values stay as
-// they are. Overrides made later win.
+// repetitions. The measure phase stays long enough for two bursts, for 1 s after the last fault, and for outages. Swept values stay
+// as they are. Then it sets what the scenario says under quick. Overrides made later win.
 func (s *Scenario) Quick() {
 	at := Pos{Source: "--quick"}
-	measure := max(2*time.Second, 2*s.Load.Burst.Every+1)
+	measure := max(2*time.Second, 2*s.Load.Burst.Every+1, s.Outages.span())
 	for _, f := range s.everyFault() {
 		measure = max(measure, f.end()+time.Second)
 	}
@@ -148,5 +148,8 @@ func (s *Scenario) Quick() {
 	bound("phases.drain", &s.Phases.Drain, time.Second)
 	if s.Repeat > 3 {
 		s.Repeat, s.at["repeat"] = 3, at
+	}
+	for _, o := range s.WhenQuick {
+		s.set("--quick "+o.Key, o.Key, o.Value)
 	}
 }

@@ -32,6 +32,12 @@ type Scenario struct {
 	// the same as above.
 	Matrix Matrix `yaml:"matrix"`
 
+	// Skip leaves out, and names, what a subject cannot do at a point of the matrix, and subjects that are not installed.
+	// Otherwise that is a mistake.
+	Skip bool `yaml:"skip"`
+	// WhenQuick are keys that --quick sets: a dotted key and its value, as for --set.
+	WhenQuick Overrides `yaml:"quick"`
+
 	// Fit leaves out the points of the matrix that this host's limits (open files, ports, memory) forbid, and says which and
 	// why. Otherwise nothing is measured if one of them does not fit.
 	Fit bool `yaml:"fit"`
@@ -67,6 +73,8 @@ type Settings struct {
 	Broker Broker `yaml:"broker"`
 	// Faults are done to the broker while measuring.
 	Faults []Fault `yaml:"faults"`
+	// Outages come by themselves while measuring, at times that follow from the seed.
+	Outages Outages `yaml:"outages"`
 	// Machine is the computer that the broker gets: 1cpu-2gb, 2cpu-4gb, 4cpu-8gb, or {cpus: 1.5, memory: 512MiB, files:
 	// 300000}. CPU time, memory (no swap) and open files of all its processes are held to it. Absent, or host: all of this one.
 	Machine Machine `yaml:"machine"`
@@ -197,6 +205,9 @@ type Connect struct {
 	Will Will `yaml:"will"`
 	// Reconnect connects again, with growing and scattered pauses, when a connection is lost.
 	Reconnect bool `yaml:"reconnect"`
+	// Backoff is the pause before connecting again: jitter, which grows and is scattered (100 ms to 5 s), so that clients do not
+	// come back together; or a fixed one, such as 1s.
+	Backoff Backoff `yaml:"backoff"`
 	// Rate is how many connections are opened, for example 500/s; max is as fast as broker and host allow.
 	Rate Rate `yaml:"rate"`
 	// AtOnce is how many connections may be on their way at one time, whatever the rate. Absent: 64.

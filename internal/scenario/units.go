@@ -25,6 +25,15 @@ type ByteRate int64
 // Quantum is auto, precise, or a duration from 1us to 1s.
 type Quantum string
 
+// Backoff is jitter, or a duration from 1ms to 1h.
+type Backoff string
+
+// Fixed is the pause before each attempt to connect again; 0 = it grows and is scattered.
+func (b Backoff) Fixed() time.Duration {
+	d, _ := time.ParseDuration(string(b))
+	return d
+}
+
 // MaxSize bounds sizes, in bytes: the largest remaining length of an MQTT packet.
 const MaxSize = 256<<20 - 1
 
@@ -159,4 +168,19 @@ func parseQuantum(text string) (Quantum, error) {
 		return "", fmt.Errorf("%s is out of range: 1us to 1s", d)
 	}
 	return Quantum(d.String()), nil
+}
+
+// parseBackoff reads jitter, or a duration.
+func parseBackoff(text string) (Backoff, error) {
+	if text == "jitter" {
+		return Backoff(text), nil
+	}
+	d, err := parseDuration(text)
+	if err != nil {
+		return "", fmt.Errorf("%q is neither jitter nor a duration such as 1s", text)
+	}
+	if d < time.Millisecond || d > time.Hour {
+		return "", fmt.Errorf("%s is out of range: 1ms to 1h", d)
+	}
+	return Backoff(d.String()), nil
 }

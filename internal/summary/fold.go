@@ -127,6 +127,7 @@ func trialOf(rec *run.Trial) Trial {
 	t.fillConnecting(rec)
 	t.Churn = churnOf(f)
 	t.Sharing = sharingOf(rec.Members)
+	t.Recovery = f.recoveryOf()
 	t.judge(f)
 	return t
 }

@@ -75,6 +75,13 @@ const (
 	VisitP50   = "visit_p50"
 	VisitP99   = "visit_p99"
 	MemoryKept = "memory_kept"
+
+	NoticeMax       = "notice_max"
+	ReconnectMax    = "reconnect_max"
+	FirstMessageMax = "first_message_max"
+	DrainMax        = "drain_max"
+	KeptRatio       = "kept_ratio"
+	BusiestSecond   = "busiest_second"
 )
 
 // Metrics are those that are compared, in the order of reports.
@@ -114,12 +121,38 @@ var Metrics = []Metric{
 	percentile(VisitP99, "visit p99", 3, visits),
 	{Name: MemoryKept, Words: "memory kept after churn", Unit: Size, Of: ofChurn(func(c *Churn) *float64 { return toFloat(c.Kept) })},
 	percentile(OutageP50, "outage p50", 0, outage),
-	{Name: OutageMax, Words: "outage max", Unit: Nanoseconds, times: outage, percentile: "max", Of: func(t *Trial) *float64 {
-		if q := outage(t); q != nil {
+	longest(OutageMax, "outage max", outage),
+	longest(NoticeMax, "time to notice an outage", recovering(func(r *Recovery) *Quantiles { return r.Notice })),
+	longest(ReconnectMax, "time to reconnect", recovering(func(r *Recovery) *Quantiles { return r.Reconnect })),
+	longest(FirstMessageMax, "time to the first message", recovering(func(r *Recovery) *Quantiles { return r.FirstMessage })),
+	longest(DrainMax, "time to drain a backlog", recovering(func(r *Recovery) *Quantiles { return r.Drain })),
+	{Name: KeptRatio, Words: "messages kept for who is away", Unit: Part, Higher: true, Of: func(t *Trial) *float64 { return t.Recovery.Kept() }},
+	{Name: BusiestSecond, Words: "returns in the busiest second", Unit: Part, Of: func(t *Trial) *float64 {
+		if t.Recovery == nil {
+			return nil
+		}
+		return t.Recovery.BusiestSecond
+	}},
+}
+
+// longest is the metric of the largest of some times.
+func longest(name, words string, of func(*Trial) *Quantiles) Metric {
+	return Metric{Name: name, Words: words, Unit: Nanoseconds, times: of, percentile: "max", Of: func(t *Trial) *float64 {
+		if q := of(t); q != nil {
 			return toFloat(q.Max)
 		}
 		return nil
-	}},
+	}}
+}
+
+// recovering are times of a trial with outages.
+func recovering(of func(*Recovery) *Quantiles) func(*Trial) *Quantiles {
+	return func(t *Trial) *Quantiles {
+		if t.Recovery == nil {
+			return nil
+		}
+		return of(t.Recovery)
+	}
 }
 
 // from makes a metric one that few connections are not compared by.

@@ -65,6 +65,7 @@ type Trial struct {
 	Churn       *Churn       `json:"churn,omitempty"`
 	Wire        *run.Wire    `json:"wire,omitempty"`
 	Sharing     *Sharing     `json:"sharing,omitempty"`
+	Recovery    *Recovery    `json:"recovery,omitempty"`
 	Events      []run.Event  `json:"events,omitempty"`
 }
 

@@ -28,6 +28,13 @@ func (j *job) startFaults(ctx context.Context) func() error {
 	for _, f := range j.trial.Params.Faults {
 		steps = append(steps, j.stepsOf(ctx, f)...)
 	}
+	for _, o := range j.trial.Outages {
+		if o.OfBroker() {
+			steps = append(steps, j.stepsOf(ctx, plan.Fault{At: o.At, Kind: o.Kind, For: o.For})...)
+			continue
+		}
+		steps = append(steps, j.told(o)...)
+	}
 	slices.SortStableFunc(steps, func(a, b step) int { return cmp.Compare(a.at, b.at) })
 	ctx, cancel := context.WithCancel(ctx)
 	done := make(chan error, 1)
@@ -62,6 +69,22 @@ func (j *job) stepsOf(trial context.Context, f plan.Fault) []step {
 		return fmt.Sprintf("it answers after %v", time.Duration(clock.Now()-began).Round(time.Millisecond)), nil
 	}
 	return []step{{at: at, kind: kind, do: down}, {at: end, kind: "start", do: up}}
+}
+
+// told are the beginning and the end of an outage of connections: a worker does it, the timeline tells of it.
+func (j *job) told(o plan.Outage) []step {
+	text := o.Kind
+	if o.Side != "" {
+		text += " of " + o.Side
+	}
+	at := j.measure + int64(o.At)
+	say := func(text string) func(context.Context) (string, error) {
+		return func(context.Context) (string, error) { return text, nil }
+	}
+	return []step{
+		{at: at, kind: "outage", do: say(fmt.Sprintf("%s for %v", text, o.For.Round(time.Millisecond)))},
+		{at: at + int64(o.For), kind: "mended", do: say(text)},
+	}
 }
 
 func silent(f func() error) func(context.Context) (string, error) {

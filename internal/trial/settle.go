@@ -5,6 +5,7 @@ import (
 
 	"github.com/mqlab/mqlab/internal/engine"
 	"github.com/mqlab/mqlab/internal/ledger"
+	"github.com/mqlab/mqlab/internal/plan"
 	"github.com/mqlab/mqlab/internal/run"
 	"github.com/mqlab/mqlab/internal/worker"
 )
@@ -42,6 +43,7 @@ func (j *job) settle(r *worker.Result) {
 	j.record.Checks.LedgerMismatch = mismatch(pubs, subs)
 	j.record.Totals = []run.GroupTotal{{Group: engine.Publishers, Counts: *pubs}, {Group: engine.Subscribers, Counts: *subs}}
 	j.record.Members = r.Members
+	j.record.Recovery = recovery(j.trial.Subject.Protocol, r.Recovery)
 	j.describeWorker(r)
 }
 
@@ -75,6 +77,21 @@ func (j *job) describeWorker(r *worker.Result) {
 		g.SpinSeconds = new(r.Spun.Seconds())
 	}
 	g.GCPauseTotal, g.GCPauseMax = new(int64(r.Used.GCPause)), new(int64(r.Used.GCMax))
+}
+
+// recovery is what outages did; nil where there were none.
+func recovery(protocol string, r engine.Recovery) *run.Recovery {
+	if r.Outages == 0 {
+		return nil
+	}
+	out := &run.Recovery{
+		Outages: uint64(r.Outages), Affected: uint64(r.Affected), Noticed: uint64(r.Noticed), Returned: uint64(r.Returned),
+		Backlog: r.Backlog, Largest: r.Largest, Missed: r.Missed, Oldest: r.Oldest, Newest: r.Newest,
+	}
+	if plan.IsMQTT(protocol) {
+		out.Resumed = new(uint64(r.Resumed))
+	}
+	return out
 }
 
 // churn turns what became of visitors into the record; nil = there were none.

@@ -29,6 +29,7 @@ type dialer struct {
 	tls     *tls.Config // nil = plain TCP
 	timeout time.Duration
 	noDelay bool
+	gate    *gate
 	// upgrade makes a connection a WebSocket; nil = it stays what it is.
 	upgrade func(context.Context, net.Conn) (net.Conn, error)
 	// greeting reads what the server says in the clear before the TLS handshake; nil = nothing.
@@ -43,7 +44,7 @@ func (w *Local) newDialer(where netns.Place, url, protocol string) (*dialer, err
 	}
 	p := &w.share.Trial.Params
 	d := &dialer{
-		ctx: w.ctx, addr: end.addr, timeout: p.Connect.Timeout, noDelay: p.NoDelay,
+		ctx: w.ctx, addr: end.addr, timeout: p.Connect.Timeout, noDelay: p.NoDelay, gate: &w.pubGate,
 		place: netns.Spread(where, end.addr, w.share.Trial.Connections()+p.Connect.Lingering()),
 	}
 	if len(p.Connect.Sources) > 0 {
@@ -102,6 +103,9 @@ func (d *dialer) Dial(at int64, began func(int64), done func(engine.Dialled, err
 }
 
 func (d *dialer) connect(ctx context.Context, start int64) (engine.Dialled, error) {
+	if err := d.gate.pass(ctx); err != nil {
+		return engine.Dialled{}, d.explain(err)
+	}
 	conn, err := d.place.Dial(ctx, "tcp", d.addr)
 	if err != nil {
 		return engine.Dialled{}, d.explain(err)
@@ -196,8 +200,11 @@ func (e *connectError) Temporary() bool { return e.passing }
 
 func (d *dialer) explain(err error) error {
 	e := &connectError{cause: err}
+	var worded *connectError
 	var dns *net.DNSError
 	switch {
+	case errors.As(err, &worded):
+		return err
 	case errors.As(err, &dns) && dns.IsNotFound:
 		e.text = fmt.Sprintf("connect %s: the host name %q is unknown: check the URL", d.addr, dns.Name)
 	case errors.As(err, &dns):

@@ -36,6 +36,8 @@ type Local struct {
 	start   int64 // of the schedule
 	running sync.WaitGroup
 	mu      sync.Mutex // guards what shards gather at the end
+	pubGate gate       // that new connections of publishers pass
+	subGate gate       // of subscribers
 	failed  chan error // what a shard ended with, when it was not told to end
 }
 
@@ -104,8 +106,15 @@ func (w *Local) newSides(where netns.Place, a Address) (s sides, err error) {
 		return s, err
 	}
 	s.hear = s.dial
+	if w.share.Trial.Params.Outages.Side != "" { // each side has a gate of its own
+		hear := *s.dial
+		hear.gate = &w.subGate
+		s.hear = &hear
+	}
 	if a.SubscribeURL != "" && a.SubscribeURL != a.URL {
-		s.hear, err = w.newDialer(where, a.SubscribeURL, subject.SubscribeProtocol())
+		if s.hear, err = w.newDialer(where, a.SubscribeURL, subject.SubscribeProtocol()); err == nil {
+			s.hear.gate = &w.subGate
+		}
 	}
 	return s, err
 }
@@ -136,7 +145,7 @@ func (w *Local) makeShards(p *plan.Params) error {
 	}
 	settings := func(n int) engine.Settings {
 		s := engine.Settings{
-			Run: w.share.Run, Reconnect: p.Connect.Reconnect, Seed: w.share.Trial.Seed + uint64(n),
+			Run: w.share.Run, Reconnect: p.Connect.Reconnect, Pause: p.Connect.Pause, Seed: w.share.Trial.Seed + uint64(n),
 			Payload: engine.NewPayload(bytes, p.PayloadForm == plan.PayloadJSON, verifyEvery(p, len(bytes))),
 			Emit:    w.sink.Window, Event: w.sink.Event,
 		}

@@ -35,6 +35,8 @@ func (w *Local) Measure(ctx context.Context) (*Result, error) {
 	end := measure + int64(ph.Measure)
 	w.each(func(s *shard, _ int64) { s.core.Publish() })
 	leave := w.visits(ctx, measure, end)
+	stop := w.suffer(ctx, measure)
+	defer stop()
 
 	err := w.until(ctx, measure, nil)
 	spun, used := w.spun(), usage()
@@ -158,6 +160,7 @@ func (w *Local) finish(ctx context.Context, complete bool) *Result {
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		r.Connections.Add(s.core.Connections())
+		r.Recovery.Add(s.core.Recovery())
 		r.wire(tcp)
 		s.core.Flush(now)
 		s.core.Goodbye(now)

@@ -139,7 +139,7 @@ func (s *sessions) firstLeg(n int, trackers []ledger.Tracker) engine.ClientSpec 
 func (s *sessions) hearing(d *dialect, role string, n int, trackers []ledger.Tracker) engine.ClientSpec {
 	p := &s.share.Trial.Params
 	first, count := p.Streams(n)
-	spec := &engine.SubscribeSpec{FirstStream: uint32(first), Trackers: trackers}
+	spec := &engine.SubscribeSpec{FirstStream: uint32(first), Trackers: trackers, Shared: p.Pattern == plan.PatternShared}
 	last := ""
 	for stream := first; stream < first+count; stream++ {
 		topic := s.topic(stream, d.separator)

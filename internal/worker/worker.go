@@ -97,11 +97,12 @@ type Result struct {
 	Receipts    []Receipt
 	Members     []uint64 // deliveries to each member of a shared subscription
 	Connections engine.Connections
-	Measured    time.Duration // how long the measure window really was
-	Spun        time.Duration // deliberate spinning within it
-	Used        Usage         // by this process within it
-	Ended       int64         // when the drain ended
-	TCP         *Wire         // nil = the kernel could not be asked
+	Recovery    engine.Recovery // from outages
+	Measured    time.Duration   // how long the measure window really was
+	Spun        time.Duration   // deliberate spinning within it
+	Used        Usage           // by this process within it
+	Ended       int64           // when the drain ended
+	TCP         *Wire           // nil = the kernel could not be asked
 	Facts       Facts
 	Visits      *Visits // nil = none were wanted of this worker
 }
