@@ -43,10 +43,10 @@ func TestWindowMerge(t *testing.T) {
 		h.Record(v)
 		return h
 	}
-	a := Window{Group: "g", Phase: "measure", Start: 1e9, End: 2e9, Counts: Counts{Sent: 1}, InWindow: InWindow{1, 2, 3, 4, 5, 6}}
+	a := Window{Group: "g", Phase: "measure", Start: 1e9, End: 2e9, Counts: Counts{Sent: 1}, InWindow: InWindow{1, 2, 3, 4, 5, 6, 7}}
 	a.Hists[Response] = one(10)
 	a.Hists[Ack] = one(7)
-	b := Window{Group: "h", Phase: "drain", Start: 2e9, End: 3e9, Counts: Counts{Sent: 2, MaxReorder: 4}, InWindow: InWindow{10, 20, 30, 40, 50, 60}}
+	b := Window{Group: "h", Phase: "drain", Start: 2e9, End: 3e9, Counts: Counts{Sent: 2, MaxReorder: 4}, InWindow: InWindow{10, 20, 30, 40, 50, 60, 70}}
 	b.Hists[Response] = one(20)
 	b.Hists[Service] = one(5)
 	var sum Window
@@ -56,7 +56,7 @@ func TestWindowMerge(t *testing.T) {
 	if sum.Start != 1e9 || sum.End != 3e9 || sum.Group != "" {
 		t.Errorf("%q from %d to %d", sum.Group, sum.Start, sum.End)
 	}
-	if sum.Counts != (Counts{Sent: 3, MaxReorder: 4}) || sum.InWindow != (InWindow{11, 22, 33, 44, 55, 66}) {
+	if sum.Counts != (Counts{Sent: 3, MaxReorder: 4}) || sum.InWindow != (InWindow{11, 22, 33, 44, 55, 66, 77}) {
 		t.Errorf("counts %+v, in window %+v", sum.Counts, sum.InWindow)
 	}
 	for m, want := range map[Metric]int64{Response: 2, Service: 1, Ack: 1} {
