@@ -29,7 +29,7 @@ func (l *Loop) Hangup(id int) {
 		l.shut(s)
 		return
 	case !s.polite:
-		l.reset(s) // its protocol has no goodbye
+		l.free(s) // its protocol has no goodbye
 		return
 	}
 	s.leaving, s.part = true, nil
@@ -40,10 +40,10 @@ func (l *Loop) Hangup(id int) {
 	}
 }
 
-// reset closes a connection so that its port is free at once, unless something has yet to leave.
-func (l *Loop) reset(s *sock) {
+// free closes a connection so that its port is free at once, unless something has yet to leave.
+func (l *Loop) free(s *sock) {
 	if left, err := unix.IoctlGetInt(int(s.fd), unix.TIOCOUTQ); err == nil && left == 0 {
-		_ = unix.SetsockoptLinger(int(s.fd), unix.SOL_SOCKET, unix.SO_LINGER, &unix.Linger{Onoff: 1}) // else the port stays busy
+		toReset(int(s.fd))
 	}
 	l.shut(s)
 }
@@ -66,7 +66,7 @@ func (l *Loop) readOut(s *sock) {
 	if n > 0 || errors.Is(err, unix.EAGAIN) || errors.Is(err, unix.EINTR) {
 		return
 	}
-	l.reset(s)
+	l.free(s)
 }
 
 // part waits for the ends of the connections to which goodbye was said, until none has come for a while.

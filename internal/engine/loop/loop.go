@@ -60,6 +60,7 @@ type Loop struct {
 	mu       sync.Mutex // guards what other threads give and see
 	inbox    []func(now int64)
 	progress engine.Progress
+	closed   bool
 
 	spun atomic.Int64
 
@@ -116,11 +117,14 @@ func (l *Loop) Add(s engine.ClientSpec, pace *engine.ReadPace) int {
 	return id
 }
 
-// Do runs f on the loop's thread, soon.
+// Do runs f on the loop's thread, soon; never, when the loop has ended.
 func (l *Loop) Do(f func(now int64)) {
 	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.closed {
+		return // the waker's number may be that of another file by now
+	}
 	l.inbox = append(l.inbox, f)
-	l.mu.Unlock()
 	one := [8]byte{1}
 	_, _ = unix.Write(l.waker, one[:]) // a full counter has woken the loop already
 }
@@ -295,6 +299,9 @@ func (l *Loop) close() {
 		_ = l.batch.ring.Close()
 	}
 	l.Bury()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.closed = true
 	_ = unix.Close(l.waker)
 	_ = unix.Close(l.epoll)
 }
