@@ -74,13 +74,13 @@ func TestVerdict(t *testing.T) {
 		want   string
 		ok     bool
 	}{
-		{claim{name: "a / b", want: 25}, []float64{26, 24, 25, 30, 20}, "a / b                      ratio 25 [24–26] want ≥ 25 ok", true},
-		{claim{name: "a / b", want: 25}, []float64{24, 24.8}, "a / b                      ratio 24.4 [24.2–24.6] want ≥ 25 MISSED", false},
-		{claim{name: "memory", unit: "B", want: 512, atMost: true}, []float64{512}, "memory                     value 512 B [512–512] want ≤ 512 B ok", true},
+		{claim{name: "a / b", want: 25}, []float64{26, 24, 25, 30, 20}, "a / b                          ratio 25 [24–26] want ≥ 25 ok", true},
+		{claim{name: "a / b", want: 25}, []float64{24, 24.8}, "a / b                          ratio 24.4 [24.2–24.6] want ≥ 25 MISSED", false},
+		{claim{name: "memory", unit: "B", want: 512, atMost: true}, []float64{512}, "memory                         value 512 B [512–512] want ≤ 512 B ok", true},
 		{
 			claim{name: "memory", unit: "B", want: 512, atMost: true},
 			[]float64{513, 1171.4, 1140},
-			"memory                     value 1140 B [827–1156] want ≤ 512 B MISSED", false,
+			"memory                         value 1140 B [827–1156] want ≤ 512 B MISSED", false,
 		},
 	} {
 		if line, ok := tt.claim.verdict(tt.values); line != tt.want || ok != tt.ok {

@@ -27,8 +27,10 @@ type figures struct {
 	Messages uint64        `json:"messages,omitempty"`
 	CPU      time.Duration `json:"cpu_ns,omitempty"` // of the process, user and system, while Messages were handled
 	Response time.Duration `json:"response_p50_ns,omitempty"`
+	Kernel   time.Duration `json:"kernel_p50_ns,omitempty"` // of the response: until the bytes were at the receiving host
 	Lateness time.Duration `json:"lateness_p50_ns,omitempty"`
-	Memory   uint64        `json:"memory_bytes,omitempty"` // anonymous, resident
+	Memory   uint64        `json:"memory_bytes,omitempty"`   // anonymous, resident, garbage returned
+	Resident uint64        `json:"resident_bytes,omitempty"` // all, garbage and program included
 }
 
 // perCPUSecond is how many messages one second of CPU time buys.
@@ -44,6 +46,8 @@ type child func(url string, span time.Duration) (figures, error)
 
 var children = map[string]child{
 	"lab-mqtt-publish":  labPublish(plan.MQTT311, plan.Params{}),
+	"lab-devices":       labDevices(plan.SendRing),
+	"lab-devices-write": labDevices(plan.SendWrite),
 	"lab-mqtt-receive":  labReceive,
 	"lab-nats-publish":  labPublish(plan.NATS, plan.Params{}),
 	"lab-amqp-publish":  labPublish(plan.AMQP091, plan.Params{}),
@@ -54,9 +58,12 @@ var children = map[string]child{
 	"lab-lateness":      labLateness,
 	"lab-few-idle":      labIdle(fewIdle),
 	"lab-many-idle":     labIdle(manyIdle),
+	"lab-most-idle":     labIdle(mostIdle),
+	"lab-crowd":         labCrowd,
 	"paho-mqtt-publish": pahoPublish,
 	"paho-mqtt-receive": pahoReceive,
 	"nats-publish":      natsPublish,
+	"nats-bench":        natsBench,
 	"amqp-publish":      amqpPublish,
 	"redis-deep":        redisPublish(deep),
 	"redis-shallow":     redisPublish(shallow),

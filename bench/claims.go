@@ -6,15 +6,14 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"net"
-	"net/url"
-	"path/filepath"
+	"os/exec"
 	"slices"
 	"strconv"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/mqlab/mqlab/internal/broker"
+	"github.com/mqlab/mqlab/internal/engine/loop/uring"
 	"github.com/mqlab/mqlab/internal/plan"
 )
 
@@ -33,50 +32,6 @@ type claim struct {
 type site struct {
 	url  string
 	stop func()
-}
-
-var claims = []claim{
-	{
-		name: "mqtt publish / paho", want: 25,
-		setUp: peerSite("mqtt", "drain", "mqtt"), sample: perCPU("lab-mqtt-publish", "paho-mqtt-publish"),
-	},
-	{
-		name: "mqtt receive / paho", want: 30,
-		setUp:  peerSite("mqtt", "blast", strconv.Itoa(runID), strconv.Itoa(smallBytes)),
-		sample: perCPU("lab-mqtt-receive", "paho-mqtt-receive"),
-	},
-	{
-		name: "nats publish / nats.go", want: 2,
-		setUp: peerSite("nats", "drain", "nats"), sample: perCPU("lab-nats-publish", "nats-publish"),
-	},
-	{
-		name: "amqp publish / amqp091-go", want: 50,
-		setUp: peerSite("amqp", "drain", "amqp"), sample: perCPU("lab-amqp-publish", "amqp-publish"),
-	},
-	{ // what is left of it where the lab, too, writes every message by itself: the kernel takes four fifths of the lab's time
-		name: "amqp one message a write", want: 3,
-		needs: missing(rabbitmq), setUp: brokerSite(rabbitmq), sample: perCPU("lab-amqp-apart", "amqp-publish"),
-	},
-	{
-		name: "redis deep / go-redis", want: 3,
-		needs: missing(redis), setUp: brokerSite(redis), sample: perCPU("lab-redis-deep", "redis-deep"),
-	},
-	{ // both wait for the server after every few messages, which costs both the same
-		name: "redis shallow / go-redis", want: 1.5,
-		needs: missing(redis), setUp: brokerSite(redis), sample: perCPU("lab-redis-shallow", "redis-shallow"),
-	},
-	{
-		name: "idle mqtt connection", unit: "B", want: 512, atMost: true,
-		needs: filesMissing, setUp: peerSite("mqtt", "drain", "mqtt"), sample: idleMemory,
-	},
-	{
-		name: "response p50 / C", want: 1.3, atMost: true,
-		needs: missing(mosquitto), setUp: brokerSite(mosquitto), sample: responseToC,
-	},
-	{
-		name: "lateness p50", unit: "µs", want: 5, atMost: true,
-		setUp: peerSite("mqtt", "drain", "mqtt"), sample: lateness,
-	},
 }
 
 // values measures a claim in so many alternations.
@@ -113,7 +68,7 @@ func (c *claim) verdict(values []float64) (line string, ok bool) {
 	if c.unit != "" {
 		kind, unit = "value", " "+c.unit
 	}
-	return fmt.Sprintf("%-26s %s %s%s [%s–%s] want %s %g%s %s", c.name, kind, digits(median), unit,
+	return fmt.Sprintf("%-30s %s %s%s [%s–%s] want %s %g%s %s", c.name, kind, digits(median), unit,
 		digits(quantile(values, 0.25)), digits(quantile(values, 0.75)), bound, c.want, unit, word), ok
 }
 
@@ -147,13 +102,15 @@ func brokerSite(s plan.Subject) func(ctx context.Context, r *rig) (site, error) 
 	}
 }
 
-// filesMissing tells whether a process may open as many connections as wanted.
-func filesMissing(context.Context) string {
-	var l unix.Rlimit
-	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &l); err != nil || l.Max < manyIdle+100 {
-		return fmt.Sprintf("a process may open %d files, which %d connections exceed: raise the hard limit (ulimit -Hn)", l.Max, manyIdle)
+// filesMissing tells whether a process may open n connections.
+func filesMissing(n uint64) func(context.Context) string {
+	return func(context.Context) string {
+		var l unix.Rlimit
+		if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &l); err != nil || l.Max < n+100 {
+			return fmt.Sprintf("a process may open %d files, which %d connections exceed: raise the hard limit (ulimit -Hn)", l.Max, n)
+		}
+		return ""
 	}
-	return ""
 }
 
 func missing(s plan.Subject) func(ctx context.Context) string {
@@ -165,6 +122,27 @@ func missing(s plan.Subject) func(ctx context.Context) string {
 	}
 }
 
+// toolMissing tells whether a program is not installed, or fails as needs says.
+func toolMissing(name string, needs func(context.Context) string) func(context.Context) string {
+	return func(ctx context.Context) string {
+		if _, err := exec.LookPath(name); err != nil {
+			return name + " is not installed"
+		}
+		if needs == nil {
+			return ""
+		}
+		return needs(ctx)
+	}
+}
+
+// ringMissing tells why event loops cannot send through io_uring here.
+func ringMissing(context.Context) string {
+	if err := uring.Probe(); err != nil {
+		return err.Error()
+	}
+	return ""
+}
+
 // alternate runs a and b one after the other, the order changing from round to round.
 func alternate(round int, a, b func() error) error {
 	if round%2 == 1 {
@@ -174,70 +152,4 @@ func alternate(round int, a, b func() error) error {
 		return err
 	}
 	return b()
-}
-
-// perCPU compares two generators by messages per CPU second of their own process.
-func perCPU(lab, library string) func(ctx context.Context, r *rig, s site, round int) (float64, error) {
-	return func(ctx context.Context, r *rig, s site, round int) (float64, error) {
-		speed := func(name string, into *float64) func() error {
-			return func() error {
-				f, err := r.run(ctx, name, s.url)
-				if err != nil {
-					return err
-				}
-				*into, err = f.perCPUSecond()
-				return err
-			}
-		}
-		var ours, theirs float64
-		err := alternate(round, speed(lab, &ours), speed(library, &theirs))
-		r.say("  %s: %.3g M, %s: %.3g M messages per CPU second", lab, ours/1e6, library, theirs/1e6)
-		return ours / theirs, err
-	}
-}
-
-// idleMemory is what each further idle connection adds to the generator's memory.
-func idleMemory(ctx context.Context, r *rig, s site, round int) (float64, error) {
-	var few, many figures
-	err := alternate(round,
-		func() (err error) {
-			few, err = r.run(ctx, "lab-few-idle", s.url)
-			return err
-		},
-		func() (err error) {
-			many, err = r.run(ctx, "lab-many-idle", s.url)
-			return err
-		})
-	r.say("  %d connections: %d kB, %d: %d kB", fewIdle, few.Memory>>10, manyIdle, many.Memory>>10)
-	return (float64(many.Memory) - float64(few.Memory)) / (manyIdle - fewIdle), err
-}
-
-func lateness(ctx context.Context, r *rig, s site, _ int) (float64, error) {
-	f, err := r.run(ctx, "lab-lateness", s.url)
-	return float64(f.Lateness) / 1e3, err
-}
-
-// responseToC compares the median response time with that of the C client, through the same broker.
-func responseToC(ctx context.Context, r *rig, s site, round int) (float64, error) {
-	u, err := url.Parse(s.url)
-	if err != nil {
-		return 0, err
-	}
-	_, port, err := net.SplitHostPort(u.Host)
-	if err != nil {
-		return 0, err
-	}
-	var ours, plain figures
-	err = alternate(round,
-		func() error {
-			ours, err = r.run(ctx, "lab-latency", s.url)
-			return err
-		},
-		func() error {
-			plain, err = r.ask(ctx, "latency", filepath.Join(r.dir, "latency"), port, strconv.Itoa(runID), strconv.Itoa(largeBytes),
-				strconv.Itoa(latencyRate), strconv.FormatInt(int64(warmUp), 10), strconv.FormatInt(int64(r.span), 10))
-			return err
-		})
-	r.say("  lab: %v (late %v), C: %v (late %v)", ours.Response, ours.Lateness, plain.Response, plain.Lateness)
-	return float64(ours.Response) / float64(plain.Response), err
 }

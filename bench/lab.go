@@ -46,7 +46,8 @@ type tally struct {
 	mu               sync.Mutex
 	sent, delivered  uint64        // within the measure phase, as the CPU time is
 	counts           ledger.Counts // of messages due in it, and so are the times
-	response, lately hist.Hist
+	response, kernel hist.Hist
+	lately           hist.Hist
 }
 
 func (t *tally) window(w *ledger.Window) {
@@ -62,6 +63,9 @@ func (t *tally) window(w *ledger.Window) {
 	t.counts.Add(&w.Counts)
 	if h := w.Hists[ledger.Response]; h != nil {
 		t.response.Merge(h)
+	}
+	if h := w.Hists[ledger.Kernel]; h != nil {
+		t.kernel.Merge(h)
 	}
 	if h := w.Hists[ledger.Lateness]; h != nil {
 		t.lately.Merge(h)
@@ -100,6 +104,9 @@ func labRun(url string, t plan.Trial) (figures, error) {
 	if sum.response.Count() > 0 {
 		f.Response = time.Duration(sum.response.Quantile(0.5))
 	}
+	if sum.kernel.Count() > 0 {
+		f.Kernel = time.Duration(sum.kernel.Quantile(0.5))
+	}
 	if sum.lately.Count() > 0 {
 		f.Lateness = time.Duration(sum.lately.Quantile(0.5))
 	}
@@ -113,6 +120,24 @@ func labPublish(protocol string, p plan.Params) child {
 		p.Phases = plan.Phases{WarmUp: warmUp, Measure: span}
 		return labRun(url, labLoad(protocol, p))
 	}
+}
+
+// labDevices is a thousand connections that publish in turn, a write for each message.
+func labDevices(send string) child {
+	return func(url string, span time.Duration) (figures, error) {
+		return labRun(url, labLoad(plan.MQTT311, plan.Params{
+			Publishers: devices, PayloadBytes: smallBytes, Pacing: "max", Send: send, Writes: plan.WritesMessage,
+			Phases: plan.Phases{WarmUp: warmUp, Measure: span},
+		}))
+	}
+}
+
+// labCrowd is ten thousand connections with a message every half second each, to a peer that only swallows.
+func labCrowd(url string, span time.Duration) (figures, error) {
+	return labRun(url, labLoad(plan.MQTT311, plan.Params{
+		Publishers: crowd, PayloadBytes: smallBytes, RatePerS: 2 * crowd,
+		Phases: plan.Phases{WarmUp: warmUp, Measure: span},
+	}))
 }
 
 func labReceive(url string, span time.Duration) (figures, error) {
@@ -148,22 +173,25 @@ func labIdle(n int) child {
 		if err := w.Prepare(context.Background()); err != nil {
 			return figures{}, err
 		}
-		held, err := resident()
+		before, err := status()
 		if err != nil {
 			return figures{}, err
 		}
-		return figures{Memory: held}, w.Close()
+		runtime.GC() // the first collection leaves what pools and dead goroutines hold
+		debug.FreeOSMemory()
+		after, err := status()
+		if err != nil {
+			return figures{}, err
+		}
+		return figures{Memory: after.RssAnon, Resident: before.VmRSS}, w.Close()
 	}
 }
 
-// resident is the anonymous memory that this process holds once its garbage is returned, in bytes.
-func resident() (uint64, error) {
-	runtime.GC() // the first collection leaves what pools and dead goroutines hold
-	debug.FreeOSMemory()
+// status is what the kernel tells of this process.
+func status() (procfs.ProcStatus, error) {
 	self, err := procfs.Self()
 	if err != nil {
-		return 0, err
+		return procfs.ProcStatus{}, err
 	}
-	s, err := self.NewStatus()
-	return s.RssAnon, err
+	return self.NewStatus()
 }

@@ -83,6 +83,16 @@ func natsPublish(server string, span time.Duration) (figures, error) {
 	})
 }
 
+// natsBench does what the command line's "nats bench pub" does: one payload, again and again.
+func natsBench(server string, span time.Duration) (figures, error) {
+	c, err := natsgo.Connect(server)
+	if err != nil {
+		return figures{}, err
+	}
+	payload := make([]byte, smallBytes)
+	return busy(span, func(uint64) error { return c.Publish(topic, payload) })
+}
+
 // amqpPublish publishes without confirms; the library writes every message by itself.
 func amqpPublish(broker string, span time.Duration) (figures, error) {
 	c, err := amqpgo.Dial(broker)

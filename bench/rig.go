@@ -27,6 +27,9 @@ const (
 	latencyRate = 1000 // messages per second
 	fewIdle     = 1000 // connections
 	manyIdle    = 9000
+	mostIdle    = 19_000 // what a limit of 20,000 open files leaves room for
+	devices     = 1000   // connections that publish in turn; the C client has it as DEVICES
+	crowd       = 10_000
 	shallow     = 64 // commands of a pipeline
 	deep        = 512
 	warmUp      = 200 * time.Millisecond
@@ -52,7 +55,7 @@ func newRig(ctx context.Context, o options) (*rig, error) {
 	if r.dir, err = g.MkdirTemp("bench"); err == nil {
 		err = os.CopyFS(r.dir, sources)
 	}
-	for _, name := range []string{"peer", "latency"} {
+	for _, name := range []string{"peer", "latency", "busy"} {
 		if err == nil {
 			err = r.compile(ctx, name)
 		}

@@ -79,7 +79,7 @@ static char *template(const char *topic, int version) {
 static void renew(struct conn *c) {
 	int64_t now = now_ns();
 	for (size_t at = message_size - payload_size; at < block_size; at += message_size) {
-		stamp_put(c->block + at, run, c->seq++, now, now);
+		stamp_put(c->block + at, run, 0, c->seq++, now, now);
 	}
 	c->sent = 0;
 }

@@ -59,8 +59,8 @@ static inline uint32_t stamp_crc(const void *p) {
 #endif
 }
 
-static inline void stamp_put(void *at, uint32_t run, uint64_t seq, int64_t due, int64_t sent) {
-	struct stamp s = {{0xf5, 0xc1}, 1, 0, run, 0, seq, due, sent, 0};
+static inline void stamp_put(void *at, uint32_t run, uint32_t stream, uint64_t seq, int64_t due, int64_t sent) {
+	struct stamp s = {{0xf5, 0xc1}, 1, 0, run, stream, seq, due, sent, 0};
 	s.crc = stamp_crc(&s);
 	memcpy(at, &s, sizeof s);
 }

@@ -220,6 +220,7 @@ func (c *Core) Advance(now int64) int64 {
 		}
 		c.schedule(cl)
 	}
+	c.due = c.due[:0]
 	return min(c.timers.next(), c.pubs.boundary)
 }
 

@@ -100,14 +100,14 @@ func (p *publisher) room(cl *client) int {
 	return room
 }
 
-// writesApart is how many writes of a message each a publisher does in one turn: so few that the time at the start of the
-// turn is still that of the last.
+// writesApart is how many writes of a message each there are in one turn: so few that the time at the start of the turn is
+// still that of the last.
 const writesApart = 16
 
-// writes is how often publish sends in one turn.
-func (p *publisher) writes() int {
+// writes is how often publish sends in one turn. The writes of those that are due together take turns.
+func (c *Core) writes(p *publisher) int {
 	if p.Apart {
-		return writesApart
+		return max(writesApart/max(len(c.due), 1), 1)
 	}
 	return 1
 }
@@ -126,7 +126,7 @@ func (c *Core) publish(cl *client, now int64) {
 	if !p.began || p.done {
 		return
 	}
-	for writes := p.writes(); writes > 0 && cl.state == ready && !cl.full; writes-- {
+	for writes := c.writes(p); writes > 0 && cl.state == ready && !cl.full; writes-- {
 		if c.out = c.fill(cl, now, c.out[:0]); len(c.out) == 0 {
 			break
 		}
@@ -157,6 +157,7 @@ func (c *Core) fill(cl *client, now int64, out []byte) []byte {
 				return out
 			}
 			due = now
+			p.hand.due = now // the longest without a message has the next turn
 			c.offer(p, due)
 		case p.hand.more && p.hand.due <= now:
 			due = p.hand.due

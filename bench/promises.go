@@ -1,0 +1,100 @@
+//go:build linux
+
+package main
+
+import (
+	"strconv"
+	"time"
+)
+
+var claims = []claim{
+	{
+		name: "mqtt publish / C", want: 0.75,
+		setUp: peerSite("mqtt", "drain", "mqtt"), sample: against(own("lab-mqtt-publish"), plain("publish")),
+	},
+	{
+		name: "mqtt publish / mosquitto_pub", want: 20,
+		needs: toolMissing("mosquitto_pub", nil),
+		setUp: peerSite("mqtt", "drain", "mqtt"), sample: against(own("lab-mqtt-publish"), mosquittoPub),
+	},
+	{
+		name: "mqtt devices, io_uring / C", want: 1.3, needs: ringMissing,
+		setUp: peerSite("mqtt", "drain", "mqtt"), sample: against(own("lab-devices"), plain("devices")),
+	},
+	{
+		name: "mqtt devices, write / C", want: 0.9,
+		setUp: peerSite("mqtt", "drain", "mqtt"), sample: against(own("lab-devices-write"), plain("devices")),
+	},
+	{
+		name: "mqtt receive / C", want: 0.7,
+		setUp:  peerSite("mqtt", "blast", strconv.Itoa(runID), strconv.Itoa(smallBytes)),
+		sample: against(own("lab-mqtt-receive"), plain("receive")),
+	},
+	{
+		name: "mqtt publish / paho", want: 25,
+		setUp: peerSite("mqtt", "drain", "mqtt"), sample: perCPU("lab-mqtt-publish", "paho-mqtt-publish"),
+	},
+	{
+		name: "mqtt receive / paho", want: 30,
+		setUp:  peerSite("mqtt", "blast", strconv.Itoa(runID), strconv.Itoa(smallBytes)),
+		sample: perCPU("lab-mqtt-receive", "paho-mqtt-receive"),
+	},
+	{
+		name: "nats publish / nats.go", want: 2,
+		setUp: peerSite("nats", "drain", "nats"), sample: perCPU("lab-nats-publish", "nats-publish"),
+	},
+	{ // by what it does: the library's Publish in a loop; the tool itself measures no CPU time
+		name: "nats publish / nats bench", want: 3,
+		setUp: peerSite("nats", "drain", "nats"), sample: perCPU("lab-nats-publish", "nats-bench"),
+	},
+	{
+		name: "amqp publish / amqp091-go", want: 50,
+		setUp: peerSite("amqp", "drain", "amqp"), sample: perCPU("lab-amqp-publish", "amqp-publish"),
+	},
+	{ // what is left of it where the lab, too, writes every message by itself: the kernel takes four fifths of the lab's time
+		name: "amqp one message a write", want: 3,
+		needs: missing(rabbitmq), setUp: brokerSite(rabbitmq), sample: perCPU("lab-amqp-apart", "amqp-publish"),
+	},
+	{
+		name: "redis deep / go-redis", want: 3,
+		needs: missing(redis), setUp: brokerSite(redis), sample: perCPU("lab-redis-deep", "redis-deep"),
+	},
+	{ // both wait for the server after every few messages, which costs both the same
+		name: "redis shallow / go-redis", want: 1.5,
+		needs: missing(redis), setUp: brokerSite(redis), sample: perCPU("lab-redis-shallow", "redis-shallow"),
+	},
+	{
+		name: "redis / redis-benchmark -P 64", want: 0.85, needs: toolMissing("redis-benchmark", missing(redis)),
+		setUp: brokerSite(redis), sample: against(own("lab-redis-shallow"), redisBenchmark(shallow)),
+	},
+	{
+		name: "redis / redis-benchmark -P 512", want: 0.85, needs: toolMissing("redis-benchmark", missing(redis)),
+		setUp: brokerSite(redis), sample: against(own("lab-redis-deep"), redisBenchmark(deep)),
+	},
+	{
+		name: "idle mqtt connection", unit: "B", want: 400, atMost: true,
+		needs: filesMissing(manyIdle), setUp: peerSite("mqtt", "drain", "mqtt"), sample: idleMemory,
+	},
+	{
+		name: "19,000 idle connections", unit: "MiB", want: 20, atMost: true,
+		needs: filesMissing(mostIdle), setUp: peerSite("mqtt", "drain", "mqtt"), sample: residentMemory,
+	},
+	{
+		name: "response p50 / C", want: 1.15, atMost: true,
+		needs: missing(mosquitto), setUp: brokerSite(mosquitto),
+		sample: latencyToC(func(f figures) time.Duration { return f.Response }),
+	},
+	{
+		name: "kernel p50 / C", want: 1.05, atMost: true,
+		needs: missing(mosquitto), setUp: brokerSite(mosquitto),
+		sample: latencyToC(func(f figures) time.Duration { return f.Kernel }),
+	},
+	{
+		name: "lateness p50", unit: "µs", want: 5, atMost: true,
+		setUp: peerSite("mqtt", "drain", "mqtt"), sample: lateness("lab-lateness"),
+	},
+	{ // the quantum
+		name: "lateness p50 of 10,000", unit: "µs", want: 100, atMost: true,
+		needs: filesMissing(crowd), setUp: peerSite("mqtt", "drain", "mqtt"), sample: lateness("lab-crowd"),
+	},
+}
