@@ -1,0 +1,88 @@
+package trial_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/mqlab/mqlab/internal/engine"
+	"github.com/mqlab/mqlab/internal/plan"
+)
+
+// TestOffline: of about 1,500 messages for a subscriber that is away Mosquitto as shipped keeps 1,000, the oldest, if it keeps the
+// session; with enlarged queues it keeps all, and so does a durable queue of AMQP; an MQTT 5 session without expiry keeps nothing.
+func TestOffline(t *testing.T) {
+	records := inSmall(t, "offline", "mosquitto,mosquitto/mqtt311,mosquitto:tuned,rabbitmq/amqp091", "load.rate=1000/s", "load.publishers=20",
+		"outages.at=200ms", "outages.mttr=1500ms", "phases.measure=2200ms", "phases.drain=300ms")
+	if len(records) != 7 {
+		t.Fatalf("%d trials, not 7: MQTT 3.1.1 has no session expiry", len(records))
+	}
+	for _, r := range records {
+		subject, kept := r.Trial.Subject, r.Trial.Params.Connect.SessionExpiry > 0 || r.Trial.Subject.Protocol != plan.MQTT5
+		v := r.Recovery
+		if v == nil || v.Outages != 1 || v.Affected != 1 || v.Noticed != 1 || v.Returned != 1 {
+			t.Fatalf("%s: %+v", subject.Name, v)
+		}
+		waiting := v.Backlog + v.Missed
+		if waiting < 1450 || waiting > 2200 {
+			t.Errorf("%s: %d messages were sent while the subscriber was away", subject.Name, waiting)
+		}
+		switch {
+		case !kept && (v.Backlog != 0 || v.Missed < 1450):
+			t.Errorf("%s without session expiry: %+v", subject.Name, v)
+		case kept && subject.Broker == "mosquitto" && subject.Variant == "as-shipped" && (v.Backlog != 1000 || v.Newest != v.Missed || v.Missed < 450):
+			t.Errorf("%s: %+v", subject.Name, v)
+		case kept && (subject.Variant == "tuned" || subject.Broker == "rabbitmq") && (v.Backlog < 1450 || v.Missed != 0):
+			t.Errorf("%s: %+v", subject.Name, v)
+		}
+		if subject.Protocol == plan.MQTT5 && (v.Resumed == nil || *v.Resumed != map[bool]uint64{true: 1}[kept]) {
+			t.Errorf("%s, session kept %v: present %v", subject.Name, kept, v.Resumed)
+		}
+		if c := total(r, engine.Subscribers); c.Lost < v.Missed {
+			t.Errorf("%s: %d lost, but %d missed", subject.Name, c.Lost, v.Missed)
+		}
+	}
+}
+
+// TestOutage: over real sockets, with both engines, a reset is known on both sides at once, and everything of QoS 1
+// arrives although connections are cut again and again.
+func TestOutage(t *testing.T) {
+	for _, kind := range []string{"loop", "goroutine"} {
+		for _, r := range inSmall(t, "outage", "mosquitto", "engine.kind="+kind, "matrix.load.qos=[1]", "load.publishers=5", "load.rate=200/s",
+			"outages.mttf=150ms", "outages.mttr=50ms", "connect.backoff=20ms", "phases.measure=1500ms", "phases.drain=3s") {
+			v, c, pub := r.Recovery, total(r, engine.Subscribers), total(r, engine.Publishers)
+			if v == nil || v.Outages < 2 || v.Noticed != v.Affected || v.Returned != v.Noticed || v.Affected < 10 {
+				t.Errorf("%s: %+v", kind, v)
+			}
+			if c.Lost > 0 || pub.Unconfirmed > 0 || pub.Acked > c.Delivered {
+				t.Errorf("%s: %+v; acked %d, unconfirmed %d", kind, c, pub.Acked, pub.Unconfirmed)
+			}
+		}
+	}
+}
+
+// TestBlackHole: over real sockets, a publisher of QoS 0 and its subscriber notice within one and a half keep-alives that nothing gets
+// through, and come back when it does.
+func TestBlackHole(t *testing.T) {
+	for _, kind := range []string{"loop", "goroutine"} {
+		for _, r := range inSmall(t, "outage", "mosquitto", "engine.kind="+kind, "matrix.load.qos=[0]", "load.publishers=2", "load.rate=100/s",
+			"outages.kind=blackhole", "outages.at=100ms", "outages.mttr=1800ms", "outages.mttf=10m", "connect.keepalive=1s",
+			"connect.backoff=20ms", "connect.timeout=1s", "phases.measure=2500ms", "phases.drain=200ms") {
+			if v := r.Recovery; v == nil || v.Affected != 4 || v.Noticed != 4 || v.Returned != 4 {
+				t.Errorf("%s: %+v", kind, v)
+			}
+		}
+	}
+}
+
+// TestHerd: with a fixed pause all clients come back together.
+func TestHerd(t *testing.T) {
+	for _, r := range inSmall(t, "herd", "mosquitto", "load.publishers=20", "matrix.connect.backoff=[jitter, 300ms]", "outages.at=100ms",
+		"outages.mttr=200ms", "phases.measure=1500ms", "phases.drain=1s") {
+		if v := r.Recovery; v == nil || v.Noticed != 40 || v.Returned != 40 {
+			t.Errorf("%v: %+v", r.Trial.Params.Set, v)
+		}
+		if pause := r.Trial.Params.Connect.Pause; pause != 0 && pause != 300*time.Millisecond {
+			t.Errorf("a pause of %v", pause)
+		}
+	}
+}
