@@ -79,6 +79,7 @@ var rules = []rule{
 	{"internal/netns", nil, "a leaf"},
 	{"internal/link", nil, "a leaf: what happens to packets, not who moves them"},
 	{"internal/link/tun", []string{"internal/link", "internal/netns", "internal/clock", "internal/hist"}, "carries packets, whosever they are"},
+	{"internal/link/linktest", []string{"internal/link", "internal/netns", "internal/clock", "internal/stat"}, "tests any network, whatever is behind it"},
 	{"internal/websocket", nil, "a leaf: carries bytes"},
 	{"internal/check", nil, "a leaf: tables of anybody"},
 	{"internal/chart", nil, "a leaf: draws the figures it is given"},
