@@ -35,6 +35,9 @@ func newLive(w io.Writer, p *plan.Plan) *live {
 	if e.Trials == 1 {
 		trials = "trial"
 	}
+	if p.Search != nil {
+		trials = "probes at most"
+	}
 	_, _ = fmt.Fprintf(w, "%s: %d %s, about %s, seed %d\n", p.Scenario, e.Trials, trials, e.Duration.Round(time.Second), p.Seed)
 	for _, l := range p.LeftOut {
 		_, _ = fmt.Fprintf(w, "left out: %s\n", l)

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mqlab/mqlab/internal/broker"
+	"github.com/mqlab/mqlab/internal/capacity"
 	"github.com/mqlab/mqlab/internal/doctor"
 	"github.com/mqlab/mqlab/internal/plan"
 	"github.com/mqlab/mqlab/internal/scenario"
@@ -98,6 +99,7 @@ func (f *planFlags) load(cmd *cobra.Command, args []string) (*source, error) {
 		s.Limit(limit)
 	}
 	s.CheckLimits(checkLimit)
+	s.CheckSearch(capacity.Check)
 	return &source{Scenario: s, text: string(text), dir: folder}, nil
 }
 
@@ -138,6 +140,8 @@ func (s *source) resolve(ctx context.Context) (*plan.Plan, error) {
 		Installed: func(subject plan.Subject) bool { return broker.Find(ctx, subject).OK },
 		ReadFile:  func(name string) ([]byte, error) { return os.ReadFile(s.beside(name)) },
 		Unfit:     unfit(doctor.Quick()),
+
+		SearchLimit: capacity.Need,
 	})
 	if err != nil {
 		return nil, err

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/mqlab/mqlab/internal/capacity"
 	"github.com/mqlab/mqlab/internal/explain"
 	"github.com/mqlab/mqlab/internal/ledger"
 	"github.com/mqlab/mqlab/internal/report"
@@ -105,6 +106,9 @@ func (f *reportFlags) show(out io.Writer, dir string, r *run.Run) error {
 		}
 	}
 	if o.Gate, err = j.evaluate(s); err != nil {
+		return err
+	}
+	if o.Searches, err = capacity.Of(s, &r.Manifest.Plan); err != nil {
 		return err
 	}
 	if err := f.write(out, s, r, o); err != nil {

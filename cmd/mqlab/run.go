@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/mqlab/mqlab/internal/capacity"
 	"github.com/mqlab/mqlab/internal/gate"
 	"github.com/mqlab/mqlab/internal/guard"
 	"github.com/mqlab/mqlab/internal/ledger"
@@ -125,6 +126,9 @@ func (r *runner) trials(ctx context.Context, folder *run.Writer, g *guard.Guard)
 		live.window(w)
 		r.metrics.Window(w)
 	}}
+	if r.plan.Search != nil {
+		return r.search(ctx, lab, live, folder)
+	}
 	if err := r.series(ctx, lab, live, folder, r.plan.Trials); err != nil {
 		return err
 	}
@@ -139,21 +143,28 @@ func (r *runner) trials(ctx context.Context, folder *run.Writer, g *guard.Guard)
 
 func (r *runner) series(ctx context.Context, lab *trial.Lab, live *live, folder *run.Writer, trials []plan.Trial) error {
 	for _, t := range trials {
-		out, err := folder.Trial(t.ID)
-		if err != nil {
+		if err := r.trial(ctx, lab, live, folder, t); err != nil {
 			return err
 		}
-		live.begin(t)
-		r.metrics.Begin(t)
-		record, err := lab.Run(ctx, t, out)
-		if err != nil {
-			return err
-		}
-		live.end(record)
-		r.metrics.End()
-		if ctx.Err() != nil {
-			return context.Cause(ctx)
-		}
+	}
+	return nil
+}
+
+func (r *runner) trial(ctx context.Context, lab *trial.Lab, live *live, folder *run.Writer, t plan.Trial) error {
+	out, err := folder.Trial(t.ID)
+	if err != nil {
+		return err
+	}
+	live.begin(t)
+	r.metrics.Begin(t)
+	record, err := lab.Run(ctx, t, out)
+	if err != nil {
+		return err
+	}
+	live.end(record)
+	r.metrics.End()
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
 	}
 	return nil
 }
@@ -195,10 +206,14 @@ func (r *runner) finish(folder *run.Writer, stdout io.Writer, asJSON, interrupte
 	if err != nil {
 		return err
 	}
-	if err := folder.Finish(report.Contract(s, g)); err != nil {
+	found, err := capacity.Of(s, &opened.Manifest.Plan)
+	if err != nil {
 		return err
 	}
-	o := report.Options{Dir: folder.Dir(), Gate: g}
+	o := report.Options{Dir: folder.Dir(), Gate: g, Searches: found}
+	if err := folder.Finish(report.Contract(s, o)); err != nil {
+		return err
+	}
 	if err := writePage(folder.Dir(), s, opened, o); err != nil {
 		return err
 	}
@@ -213,6 +228,8 @@ func (r *runner) finish(folder *run.Writer, stdout io.Writer, asJSON, interrupte
 		return err
 	case interrupted:
 		return exitError{code: exitInterrupted, err: fmt.Errorf("interrupted; what was measured is in %s", folder.Dir())}
+	case found != nil:
+		return answered(found)
 	}
 	return ended(s, g)
 }

@@ -40,6 +40,7 @@ var sources = []source{
 	{"verdicts", "verdict", "Verdicts and words of comparisons", false, false},
 	{"metrics", "metric", "Times and metrics", false, false},
 	{"reasons", "reason", "Reasons that make a trial invalid or worth a warning", false, false},
+	{"bottlenecks", "bottleneck", "Bottlenecks", false, false},
 	{"guarantees", "guarantee", "Guarantees", false, true},
 	{"durabilities", "durability", "Durabilities", false, false},
 	{"phases", "phase", "Phases of a trial", false, false},

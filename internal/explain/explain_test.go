@@ -38,6 +38,9 @@ func printed(t *testing.T) map[string]words {
 	}
 	p["metrics"] = slices.DeleteFunc(metrics, func(m string) bool { return m == ledger.Connect.String() }) // the phase explains it
 	p["reasons"] = append(arguments(t, "../summary/validity.go", "add", 1), arguments(t, "../summary/recovery.go", "add", 1)...)
+	for _, l := range summary.Limiters {
+		p["bottlenecks"] = append(p["bottlenecks"], string(l))
+	}
 	p["guarantees"] = constants(t, "../plan/guarantee.go", "")
 	p["durabilities"] = constants(t, "../plan/durability.go", "")
 	p["phases"] = words{"connect", "settle", "warm-up", "measure", "drain", "teardown", "close"}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/mqlab/mqlab/internal/capacity"
 	"github.com/mqlab/mqlab/internal/gate"
 	"github.com/mqlab/mqlab/internal/summary"
 )
@@ -20,6 +21,8 @@ type field struct {
 // fields lists all fields of the JSON of report, with a gate, and those that compare has besides.
 func fields() []field {
 	list := fieldsOf(reflect.TypeFor[summary.Summary](), "", nil)
+	list = append(list, field{path: "searches"})
+	list = fieldsOf(reflect.TypeFor[capacity.Result](), "searches.", list)
 	list = append(list, field{path: "gate"})
 	list = fieldsOf(reflect.TypeFor[gate.Gate](), "gate.", list)
 	for _, f := range fieldsOf(reflect.TypeFor[summary.Across](), "", nil) {

@@ -48,3 +48,18 @@ func (s *sum) update(now map[owner]counters) (total counters) {
 	}
 	return total
 }
+
+// busiest returns the owner that used most CPU since the last update, and how much it used and waited. ok is false where nobody seen now
+// was seen before.
+func (s *sum) busiest(now map[owner]counters) (who owner, used counters, ok bool) {
+	for o, c := range now {
+		last, known := s.last[o]
+		if !known || c.less(last) {
+			continue
+		}
+		if cpu := c.cpu - last.cpu; !ok || cpu > used.cpu {
+			who, used, ok = o, counters{cpu: cpu, wait: c.wait - last.wait}, true
+		}
+	}
+	return who, used, ok
+}

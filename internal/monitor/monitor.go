@@ -34,6 +34,7 @@ type Sample struct {
 	CtxVoluntary   uint64     `json:"ctx_voluntary,omitempty"`    // gave up the CPU to wait
 	CtxInvoluntary uint64     `json:"ctx_involuntary,omitempty"`  // lost the CPU to others
 	RunWaitSeconds float64    `json:"run_wait_seconds,omitempty"` // ready to run, but waited for a CPU; sum over threads
+	Busiest        *Thread    `json:"busiest_thread,omitempty"`   // since the sample before; absent in the first one
 	TCP            *TCPTotals `json:"tcp,omitempty"`              // of its connections
 
 	// Of the host. Seconds are sums over its cores.
@@ -42,6 +43,14 @@ type Sample struct {
 	StealSeconds    float64  `json:"steal_seconds,omitempty"`     // taken by the hypervisor
 	Load1           float64  `json:"load1,omitempty"`
 	CPUPressure10   *float64 `json:"cpu_pressure_avg10,omitempty"` // per cent of the last 10 s in which some task waited for a CPU
+}
+
+// Thread is what one thread did between two samples.
+type Thread struct {
+	Name           string  `json:"name"`    // as the kernel has it, at most 15 bytes
+	Seconds        float64 `json:"seconds"` // between the samples
+	CPUSeconds     float64 `json:"cpu_seconds"`
+	RunWaitSeconds float64 `json:"run_wait_seconds"` // ready to run, but waited for a CPU
 }
 
 // TCPTotals are sums of what TCP_INFO says about connections, since each was made.

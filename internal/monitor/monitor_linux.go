@@ -30,6 +30,7 @@ type watched struct {
 	Target
 	tree               []owner // its processes, as last searched for
 	processes, threads sum
+	lastT              int64 // of the sample before; 0 = there was none
 	nextPSS            int64
 }
 
@@ -136,6 +137,7 @@ func (t *watched) sample(fs procfs.FS) (Sample, bool) {
 	s.Processes = len(tree)
 	s.FDs = descriptors(fs, tree)
 	s.CPUSeconds = t.processes.update(processes).cpu
+	s.Busiest = t.busiest(fs, threads, s.T)
 	c := t.threads.update(threads)
 	s.CtxVoluntary, s.CtxInvoluntary, s.RunWaitSeconds = c.voluntary, c.involuntary, c.wait
 	s.PSSBytes = t.pss(fs, tree)
@@ -145,6 +147,21 @@ func (t *watched) sample(fs procfs.FS) (Sample, bool) {
 		}
 	}
 	return s, true
+}
+
+// busiest is the thread that used most CPU since the sample before.
+func (t *watched) busiest(fs procfs.FS, threads map[owner]counters, now int64) *Thread {
+	before := t.lastT
+	t.lastT = now
+	who, used, ok := t.threads.busiest(threads)
+	if before == 0 || !ok || used.cpu == 0 && used.wait == 0 {
+		return nil
+	}
+	thread := &Thread{Seconds: time.Duration(now - before).Seconds(), CPUSeconds: used.cpu, RunWaitSeconds: used.wait}
+	if p, err := fs.Thread(who.pid, who.tid); err == nil {
+		thread.Name, _ = p.Comm() // "" where it has just ended
+	}
+	return thread
 }
 
 // alive returns the processes of the tree that have not ended.
@@ -202,7 +219,7 @@ func readThreads(fs procfs.FS, p procfs.ProcStat, into map[owner]counters) error
 		var c counters
 		// Read first: where status is there after it, a missing schedstat is one that this kernel does not offer.
 		if sched, err := t.Schedstat(); err == nil {
-			c.wait = time.Duration(sched.WaitingNanoseconds).Seconds()
+			c.cpu, c.wait = time.Duration(sched.RunningNanoseconds).Seconds(), time.Duration(sched.WaitingNanoseconds).Seconds()
 		} else if !proctree.Unseen(err) {
 			return err
 		}

@@ -31,6 +31,9 @@ const (
 
 // Estimate says what all trials need together.
 func (p *Plan) Estimate() Estimate {
+	if p.Search != nil {
+		return p.estimateSearch()
+	}
 	var sum Estimate
 	for i := range p.Trials {
 		e := p.Trials[i].Estimate()

@@ -45,21 +45,31 @@ func Print(w io.Writer, p *Plan, width int) error {
 	}
 	t.line("subjects", strings.Join(names, ", "))
 	t.params(p)
-	t.line("repeat", count(int64(p.Repeat), "time"))
+	if p.Search == nil {
+		t.line("repeat", count(int64(p.Repeat), "time"))
+	} else {
+		t.search(p)
+	}
 	t.line("seed", strconv.FormatUint(p.Seed, 10))
 	if len(p.Limits) > 0 {
 		t.line("limits", strings.Join(p.Limits, "; "))
 	}
 	t.b.WriteByte('\n')
-	t.estimate(p.Estimate())
+	if p.Search == nil {
+		t.estimate(p.Estimate())
+	} else {
+		t.searchEstimate(p, p.Estimate())
+	}
 	for _, l := range p.LeftOut {
 		t.line("left out", l.String())
 	}
 	for _, w := range p.Warnings() {
 		t.line("warning", w)
 	}
-	t.b.WriteByte('\n')
-	t.order(p)
+	if p.Search == nil {
+		t.b.WriteByte('\n')
+		t.order(p)
+	}
 	_, err := io.WriteString(w, t.b.String())
 	return err
 }

@@ -16,6 +16,8 @@ type Options struct {
 	// Unfit says why the host cannot carry out a trial, "" if it can. It is asked where the scenario wants only what fits. Nil:
 	// everything fits.
 	Unfit func(Estimate) string
+	// SearchLimit says how many deliveries a limit of a search needs to be decided. Nil: one.
+	SearchLimit func(text string) int
 	// ReadFile reads a payload file. Nil: there is none.
 	ReadFile func(name string) ([]byte, error)
 }
@@ -46,6 +48,13 @@ func Resolve(s *scenario.Scenario, o Options) (*Plan, error) {
 	}
 	if s.Seed != nil {
 		p.Seed = *s.Seed
+	}
+	if s.Searches() {
+		r.search(s, p, params, able)
+		if err := r.problems.Err(); err != nil {
+			return nil, err
+		}
+		return p, nil
 	}
 	if n := len(subjects) * len(params) * s.Repeat; n > maxTrials {
 		r.problems.Add(s.At("matrix"), "matrix", "%d trials are too many: at most %d", n, maxTrials)

@@ -16,7 +16,8 @@ type Plan struct {
 	Subjects    []Subject `json:"subjects"`
 	Limits      []string  `json:"limits,omitempty"`   // what the results must keep, as written
 	LeftOut     []LeftOut `json:"left_out,omitempty"` // points that do not fit this host
-	Trials      []Trial   `json:"trials"`
+	Search      *Search   `json:"search,omitempty"`   // nil = every trial is planned
+	Trials      []Trial   `json:"trials"`             // of a search: what each begins with, without numbers of their own
 }
 
 // LeftOut is a point of the matrix that the host's limits forbid, or that a subject cannot do.

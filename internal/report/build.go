@@ -28,17 +28,26 @@ func build(s *summary.Summary, o *Options) *document {
 		}
 	}
 	d.verdict(s, groups)
-	if v := d.last(); len(groups) == 1 && len(groups[0].rows) == 1 && groups[0].valid() {
+	if o.Searches != nil {
+		d.last().answers(o.Searches)
+	} else if v := d.last(); len(groups) == 1 && len(groups[0].rows) == 1 && groups[0].valid() {
 		v.blocks = slices.Insert(v.blocks, 0, block(groups[0].rows[0].inOneSentence()))
 	}
 	d.limits(o.Gate)
-	for _, g := range groups {
-		d.group(g, contested > 1)
+	if o.Searches != nil {
+		d.found(o.Searches)
+	} else {
+		for _, g := range groups {
+			d.group(g, contested > 1)
+		}
+		d.cost(s)
 	}
 	if len(s.Trials) == 1 {
 		d.detail(&s.Trials[0])
 	}
-	d.messages(s, groups)
+	if o.Searches == nil {
+		d.messages(s, groups)
+	}
 	if o.Trials {
 		d.trials(s)
 	}

@@ -109,6 +109,12 @@ func csvRow(s *summary.Summary, t *summary.Trial) *csvFields {
 	r.generator(&t.Generator)
 	r.broker(&t.Broker)
 	r.connections(t)
+	var limiter, used any = "", ""
+	if b := t.Bottleneck; b != nil {
+		limiter, used = b.Kind, b.Used
+	}
+	r.add("bottleneck_kind", limiter)
+	r.add("bottleneck_used_ratio", used)
 	return r
 }
 
@@ -178,6 +184,8 @@ func (r *csvFields) broker(b *summary.Broker) {
 	r.add("broker_pss_bytes_mean", b.PSSBytesMean)
 	r.add("broker_pss_bytes_max", b.PSSBytesMax)
 	r.add("broker_rss_bytes_max", b.RSSBytesMax)
+	r.add("broker_busiest_thread_ratio", b.ThreadBusy)
+	r.add("broker_busiest_thread_waited_ratio", b.ThreadWaited)
 }
 
 func (r *csvFields) connections(t *summary.Trial) {

@@ -38,7 +38,12 @@ func buildHTML(s *summary.Summary, r *run.Run, o *Options) *document {
 	p.head(s)
 	p.answer()
 	p.limits(o.Gate)
-	p.compare()
+	if o.Searches != nil {
+		p.foundCharts()
+	} else {
+		p.compare()
+		p.cost(s)
+	}
 	p.percentiles()
 	p.overTime()
 	p.throughput()
@@ -56,6 +61,10 @@ func buildHTML(s *summary.Summary, r *run.Run, o *Options) *document {
 func (p *page) answer() {
 	p.verdict(p.s, p.groups)
 	v := p.sections[len(p.sections)-1]
+	if p.o.Searches != nil {
+		v.answers(p.o.Searches)
+		return
+	}
 	if first, ok := p.oneSentence(v); ok {
 		v.blocks = slices.Insert(v.blocks, 0, block(lead(first)))
 		return

@@ -131,7 +131,7 @@ func TestHTMLOrder(t *testing.T) {
 		got = append(got, h.text)
 	}
 	want := []string{
-		"Verdict", "Comparison", "Latency by percentile", "Latency over time", "Offered, sent, delivered", "CPU and memory", "Counts",
+		"Verdict", "Comparison", "Cost", "Latency by percentile", "Latency over time", "Offered, sent, delivered", "CPU and memory", "Counts",
 		"Validity and reasons", "Configuration, host and versions", "Trials", "How to repeat it",
 	}
 	if !slices.Equal(got, want) {

@@ -9,6 +9,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/mqlab/mqlab/internal/capacity"
 	"github.com/mqlab/mqlab/internal/gate"
 	"github.com/mqlab/mqlab/internal/summary"
 )
@@ -20,6 +21,8 @@ type Options struct {
 	Dir    string // the run's folder, to be named in text and markdown; may be empty
 
 	Gate *gate.Gate // what came of the run's limits; nil if it has none
+
+	Searches []capacity.Result // what a run of searches found; nil for any other run
 }
 
 // Formats are the names that Write knows.
@@ -52,13 +55,14 @@ func Markdown(w io.Writer, s *summary.Summary, o Options) error {
 
 // JSON writes the summary, and the gate if there is one: the stable contract for programs.
 func JSON(w io.Writer, s *summary.Summary, o Options) error {
-	return writeJSON(w, Contract(s, o.Gate))
+	return writeJSON(w, Contract(s, o))
 }
 
-// Contract is what JSON writes.
-func Contract(s *summary.Summary, g *gate.Gate) any {
+// Contract is what JSON writes, and summary.json holds.
+func Contract(s *summary.Summary, o Options) any {
 	return struct {
 		*summary.Summary
-		Gate *gate.Gate `json:"gate,omitempty"`
-	}{s, g}
+		Searches []capacity.Result `json:"searches,omitempty"`
+		Gate     *gate.Gate        `json:"gate,omitempty"`
+	}{s, o.Searches, o.Gate}
 }

@@ -85,7 +85,7 @@ func sameTables(t *testing.T, j map[string]any, rows [][]string) {
 	}
 	for _, f := range []string{
 		"cells p50", "cells p99", "cells delivered/s", "cells lost", "cells CPU/delivery", "cells memory", "cells offered", "cells sent",
-		"cells delivered", "cells dup", "cells reord", "trials p50", "trials p99", "trials delivered/s", "trials lost",
+		"cells delivered", "cells dup", "cells broker/CPU-s", "cells generator/CPU-s", "cells reord", "trials p50", "trials p99", "trials delivered/s", "trials lost",
 	} {
 		if found[f] < 3 {
 			t.Errorf("%s was compared %d times", f, found[f])
@@ -117,12 +117,19 @@ func expected(j map[string]any, kind string, row map[string]string, column strin
 			}
 		}
 	}
+	cost := map[string]string{"broker/CPU-s": "cost.deliveries_per_broker_cpu_second", "generator/CPU-s": "cost.messages_per_generator_cpu_second"}[column]
 	field := map[string]string{"offered": "offered", "sent": "sent", "delivered": "delivered", "lost": "lost", "dup": "duplicates", "reord": "reordered"}[column]
 	for _, c := range j["cells"].([]any) {
 		switch {
 		case at(c, "subject.name") != row[""]:
 		case column == "lost" && strings.HasSuffix(row[column], "%"):
 			return at(c, "lost_ratio"), true
+		case cost != "":
+			v, known := at(c, cost).(float64)
+			if !known {
+				return nil, true
+			}
+			return math.Round(v), true // from 10,000 on they are written so
 		case field != "":
 			return at(c, "counts."+field), true
 		}
@@ -191,7 +198,7 @@ type parsedTable struct {
 func tablesOf(rows [][]string) (tables []parsedTable) {
 	var head []string
 	for _, r := range rows {
-		if r[0] == "trial" || r[len(r)-1] == "trials" || r[len(r)-1] == "memory" || r[len(r)-1] == "reord" {
+		if r[0] == "trial" || r[len(r)-1] == "trials" || r[len(r)-1] == "memory" || r[len(r)-1] == "reord" || r[len(r)-1] == "bottleneck" {
 			kind := "cells"
 			if r[0] == "trial" {
 				kind = "trials"

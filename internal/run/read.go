@@ -53,6 +53,21 @@ func Open(dir string) (*Run, error) {
 	return r, nil
 }
 
+// OpenTrial reads one trial of the run folder dir, as Open does.
+func OpenTrial(dir string, id int) (*Trial, error) {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, fmt.Errorf("run folder: %w", err)
+	}
+	defer root.Close()
+	m, err := readManifest(root)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", dir, err)
+	}
+	t := readTrial(root, id, &m)
+	return &t, nil
+}
+
 // OpenSamples opens samples.bin of a trial for NewSampleReader.
 func (r *Run) OpenSamples(trial int) (io.ReadCloser, error) {
 	return os.OpenInRoot(r.Dir, filepath.Join(trialsDir, strconv.Itoa(trial), samplesFile))

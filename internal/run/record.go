@@ -200,6 +200,7 @@ type Checks struct {
 	HoleOverflow     bool   `json:"hole_overflow,omitempty"`   // a stream had more open holes than the ledger holds
 	LedgerMismatch   string `json:"ledger_mismatch,omitempty"` // a sum that does not come out, in words
 	Interrupted      bool   `json:"interrupted,omitempty"`     // the user stopped it
+	Stopped          string `json:"stopped,omitempty"`         // why its end was not waited for: its answer was certain
 	BrokerExited     string `json:"broker_exited,omitempty"`   // how, if it did while it was measured
 	// KilledForMemory says that the broker's end was that; MemoryKills counts processes of it that ended so while it went on.
 	KilledForMemory  *MemoryKill `json:"killed_for_memory,omitempty"`

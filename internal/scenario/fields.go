@@ -51,7 +51,7 @@ func names(list []field) []string {
 // single reports whether the key holds one value, not a list or a group of keys.
 func (f field) single() bool {
 	return f.value.Kind() != reflect.Slice && f.value.Kind() != reflect.Struct ||
-		f.value.Type() == reflect.TypeFor[Rate]() || f.machine() || f.faults()
+		f.value.Type() == reflect.TypeFor[Rate]() || f.value.Type() == reflect.TypeFor[Amount]() || f.machine() || f.faults()
 }
 
 // faults reports whether the key holds the faults: a list that may be written as one value.
@@ -153,6 +153,12 @@ func (f field) set(text string) error {
 	case *Rate:
 		r, err := parseRate(text)
 		return assign(p, r, err)
+	case *Amount:
+		a, err := parseAmount(text)
+		return assign(p, a, err)
+	case *Part:
+		part, err := parsePart(text)
+		return assign(p, part, err)
 	case *Machine:
 		m, err := parseMachine(text)
 		return assign(p, m, err)

@@ -140,6 +140,10 @@ func (s *Scenario) Points() ([]Point, Errors) {
 		points[i].complete()
 		points[i].check(&problems)
 	}
+	if s.Searches() {
+		s.completeSearch()
+		s.checkSearch(points, &problems)
+	}
 	return points, problems
 }
 

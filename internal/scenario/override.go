@@ -113,6 +113,19 @@ func (s *Scenario) CheckLimits(check func(text string) error) {
 	}
 }
 
+// CheckSearch adds what check finds wrong with a limit of the search. Those that were already reported, which have no text, are left
+// out.
+func (s *Scenario) CheckSearch(check func(text string) error) {
+	for i, l := range s.Search.Limits {
+		if l.Text == "" && s.problems.Err() != nil {
+			continue
+		}
+		if err := check(l.Text); err != nil {
+			s.problems.Add(l.At, indexed("search.limits", i), "%v", err)
+		}
+	}
+}
+
 // everyFault lists the faults of all points.
 func (s *Scenario) everyFault() []Fault {
 	all := slices.Clone(s.Faults)
@@ -128,11 +141,13 @@ func (s *Scenario) everyFault() []Fault {
 	return all
 }
 
+const quickFlag = "--quick"
+
 // Quick bounds what takes time, as the flag --quick does: settle 100 ms, warm-up 300 ms, measure 2 s, drain 1 s, three
 // repetitions. The measure phase stays long enough for two bursts, for 1 s after the last fault, and for outages. Swept values stay
 // as they are. Then it sets what the scenario says under quick. Overrides made later win.
 func (s *Scenario) Quick() {
-	at := Pos{Source: "--quick"}
+	at := Pos{Source: quickFlag}
 	measure := max(2*time.Second, 2*s.Load.Burst.Every+1, s.Outages.span())
 	for _, f := range s.everyFault() {
 		measure = max(measure, f.end()+time.Second)

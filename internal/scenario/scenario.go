@@ -42,6 +42,9 @@ type Scenario struct {
 	// why. Otherwise nothing is measured if one of them does not fit.
 	Fit bool `yaml:"fit"`
 
+	// Search finds the largest rate, number of pairs, subscribers or connections, or payload that keeps limits.
+	Search Search `yaml:"search"`
+
 	// Limits are what the results must keep, one text each: p99 < 5ms, mosquitto: lost = 0, p99 not worse than baseline.
 	Limits []Limit `yaml:"limits"`
 

@@ -16,7 +16,9 @@ type Cell struct {
 	Counts    Counts   `json:"counts"`
 	LostRatio *float64 `json:"lost_ratio,omitempty"` // of those expected, over all repetitions
 	// KilledForMemory says at how many connections the broker was ended for want of memory, where it was; of the first such trial.
-	KilledForMemory string `json:"killed_for_memory,omitempty"`
+	KilledForMemory string      `json:"killed_for_memory,omitempty"`
+	Cost            *Cost       `json:"cost,omitempty"`
+	Bottleneck      *Bottleneck `json:"bottleneck,omitempty"` // that most of the trials share, valid or not
 }
 
 // CountField is one of the numbers of Counts.
@@ -95,6 +97,22 @@ func cellsOf(trials []Trial) []Cell {
 	}
 	for i := range cells {
 		cells[i].LostRatio = lostRatio(&cells[i].Counts)
+		cells[i].fillCost(trials)
 	}
 	return cells
+}
+
+// fillCost says what the cell's messages took, and what set their pace.
+func (c *Cell) fillCost(trials []Trial) {
+	var all, valid []*Trial
+	for i := range trials {
+		t := &trials[i]
+		if t.Cell != c.Cell {
+			continue
+		}
+		if all = append(all, t); t.Validity != Invalid {
+			valid = append(valid, t)
+		}
+	}
+	c.Cost, c.Bottleneck = CostOf(valid), CommonBottleneck(all)
 }

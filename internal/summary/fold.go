@@ -21,6 +21,9 @@ func Of(r *run.Run) *Summary {
 		},
 		Trials: []Trial{},
 	}
+	if m.Plan.Search != nil {
+		s.Run.TrialsPlanned = len(r.Trials) // each follows from those before
+	}
 	for i := range r.Trials {
 		s.Trials = append(s.Trials, trialOf(&r.Trials[i]))
 	}
@@ -38,6 +41,9 @@ func complete(r *run.Run) bool {
 			return false
 		}
 		begun[t.Trial.ID] = true
+	}
+	if r.Manifest.Plan.Search != nil {
+		return true // that a search has more to try is known to who replays it
 	}
 	return !slices.ContainsFunc(r.Manifest.Plan.Trials, func(t plan.Trial) bool { return !begun[t.ID] })
 }
@@ -100,6 +106,9 @@ func (f *folded) measured() int64 {
 	return int64(f.rec.Trial.Params.Phases.Measure)
 }
 
+// stopped reports whether the end was not waited for: what was under way then is neither delivered nor lost.
+func (f *folded) stopped() bool { return f.rec.Checks.Stopped != "" }
+
 // guaranteed reports whether the broker answers each message.
 func (f *folded) guaranteed() bool { return f.rec.Trial.Params.QoS > 0 }
 
@@ -129,6 +138,7 @@ func trialOf(rec *run.Trial) Trial {
 	t.Sharing = sharingOf(rec.Members)
 	t.Recovery = f.recoveryOf()
 	t.judge(f)
+	t.Bottleneck = t.bottleneck(f)
 	return t
 }
 
@@ -155,7 +165,7 @@ func (f *folded) countsOf() Counts {
 	if f.guaranteed() {
 		counts.Acked, counts.Refused = &c.Acked, &c.Refused
 	}
-	if !f.final {
+	if !f.final || f.stopped() {
 		return counts
 	}
 	counts.Unsent, counts.Expected, counts.Lost, counts.UndeliveredUnsent, counts.Late = &c.Unsent, &c.Expected, &c.Lost, &c.UndeliveredUnsent, &c.Late
@@ -209,6 +219,13 @@ func (f *folded) generatorOf() Generator {
 		g.CPUPerMessage = new(work * 1e9 / float64(n))
 	}
 	return g
+}
+
+// Single is the summary of one trial that is not, or not yet, part of an opened run.
+func Single(rec *run.Trial) *Summary {
+	s := &Summary{Schema: Schema, Run: Run{TrialsPlanned: 1, Complete: rec.State == run.Finished}, Trials: []Trial{trialOf(rec)}}
+	s.Cells = cellsOf(s.Trials)
+	return s
 }
 
 // Only is the summary of a single trial of s: its figures and nothing to compare them with. It is nil if there is no such trial.

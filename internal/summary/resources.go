@@ -32,6 +32,7 @@ func (f *folded) resourcesOf() (Broker, *HostLoad) {
 	watched := f.watched(monitor.Broker)
 	f.brokerCPU(&b, watched, w)
 	brokerMemory(&b, watched, w)
+	b.ThreadBusy, b.ThreadWaited, b.ThreadName = busiestThread(watched, w)
 	return b, hostLoad(f.watched(monitor.Host), watched, f.watched(monitor.Generator), w)
 }
 

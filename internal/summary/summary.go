@@ -66,6 +66,7 @@ type Trial struct {
 	Wire        *run.Wire    `json:"wire,omitempty"`
 	Sharing     *Sharing     `json:"sharing,omitempty"`
 	Recovery    *Recovery    `json:"recovery,omitempty"`
+	Bottleneck  *Bottleneck  `json:"bottleneck,omitempty"`
 	Events      []run.Event  `json:"events,omitempty"`
 }
 
@@ -149,6 +150,11 @@ type Broker struct {
 	PSSBytesConnected  *uint64 `json:"pss_bytes_connected,omitempty"`
 	PSSBytesAfter      *uint64 `json:"pss_bytes_after,omitempty"`
 	BytesPerConnection *int64  `json:"bytes_per_connection,omitempty"`
+
+	// Of the thread that was busiest in each second: the part of the time it ran, and that it was ready to run but had no CPU.
+	ThreadBusy   *float64 `json:"busiest_thread_ratio,omitempty"`
+	ThreadWaited *float64 `json:"busiest_thread_waited_ratio,omitempty"`
+	ThreadName   string   `json:"busiest_thread,omitempty"`
 
 	RSSBytesMax *uint64          `json:"rss_bytes_max,omitempty"`
 	ThreadsMax  *int             `json:"threads_max,omitempty"`

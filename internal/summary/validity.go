@@ -81,6 +81,9 @@ func (t *Trial) checkEnd(f *folded) {
 	if c.Interrupted {
 		t.add(Invalid, "interrupted", "interrupted after %s of the measure window", Duration(c.Measured))
 	}
+	if c.Stopped != "" {
+		t.add(Warning, "stopped_early", "%s: the rest was not waited for", oneLine(c.Stopped, ""))
+	}
 	if c.BrokerExited != "" {
 		t.add(Invalid, "broker_exited", "the broker ended during the trial: %s", oneLine(c.BrokerExited, ""))
 	}
@@ -188,7 +191,7 @@ func (t *Trial) checkAchieved(f *folded) {
 		t.add(Warning, "achieved_delivered", "delivered %s of the expected rate inside the measure window: %s of %s",
 			Ratio(*r.Delivered / *r.Expected), Rate(*r.Delivered), Rate(*r.Expected))
 	}
-	if f.final && f.counts.Unsent > 0 {
+	if f.final && !f.stopped() && f.counts.Unsent > 0 {
 		t.add(Warning, "unsent", "%s of %s messages never left (%s)", Count(f.counts.Unsent), Count(f.counts.Offered), Percent(f.counts.Unsent, f.counts.Offered))
 	}
 }
@@ -196,10 +199,11 @@ func (t *Trial) checkAchieved(f *folded) {
 // checkMessages: what happened to messages and connections on the way?
 func (t *Trial) checkMessages(f *folded) {
 	c, conns := &f.counts, &f.rec.Connections
-	if f.final && c.Lost > 0 {
+	known := f.final && !f.stopped()
+	if known && c.Lost > 0 {
 		t.add(Warning, "lost", "%s of %s expected deliveries were lost (%s)", Count(c.Lost), Count(c.Expected), Percent(c.Lost, c.Expected))
 	}
-	if f.final && f.guaranteed() && c.Unconfirmed > 0 {
+	if known && f.guaranteed() && c.Unconfirmed > 0 {
 		t.add(Warning, "unconfirmed", "%s of %s messages sent were never confirmed", Count(c.Unconfirmed), Count(c.Sent))
 	}
 	if c.Refused > 0 {

@@ -21,8 +21,18 @@ func (j *job) take(w *ledger.Window) error {
 	if j.Watch != nil {
 		j.Watch(w)
 	}
+	if j.Enough != nil {
+		if why := j.Enough(w); why != "" {
+			j.giveUp(&enoughError{why})
+		}
+	}
 	return j.out.Window(w)
 }
+
+// enoughError ends a trial of which enough is known.
+type enoughError struct{ why string }
+
+func (e *enoughError) Error() string { return "stopped: " + e.why }
 
 // settle turns a worker's result into the record, and checks that the sums come out.
 func (j *job) settle(r *worker.Result) {

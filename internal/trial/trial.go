@@ -28,6 +28,9 @@ type Lab struct {
 	RunID string // of the run folder; tells the messages of its trials from all others
 	// Watch sees every finished window, for the live line; it must not block.
 	Watch func(*ledger.Window)
+	// Enough sees every finished window, too, and says why the trial need not go on, "" if it must: then its end is not waited for.
+	// nil = every trial goes on to its end.
+	Enough func(*ledger.Window) string
 }
 
 // ErrInterrupted is the cause of a context that the user cancelled.
@@ -78,8 +81,13 @@ func newRecord(t plan.Trial) *run.TrialRecord {
 
 // fail notes why the trial could not be measured, or not to its end.
 func (j *job) fail(err error) {
-	if errors.Is(err, ErrInterrupted) {
+	var enough *enoughError
+	switch {
+	case errors.Is(err, ErrInterrupted):
 		j.record.Checks.Interrupted = true
+		return
+	case errors.As(err, &enough):
+		j.record.Checks.Stopped = enough.why
 		return
 	}
 	j.record.State, j.record.Failure = run.Failed, err.Error()

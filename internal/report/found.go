@@ -1,0 +1,182 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/mqlab/mqlab/internal/capacity"
+	"github.com/mqlab/mqlab/internal/chart"
+	"github.com/mqlab/mqlab/internal/search"
+	"github.com/mqlab/mqlab/internal/summary"
+)
+
+// answers puts what searches found before the rest of a verdict, in place of comparisons.
+func (sec *section) answers(found []capacity.Result) {
+	var points list
+	for i := range found {
+		r := &found[i]
+		st := strong
+		if !r.Settled || r.End == search.NotTested {
+			st = caution
+		}
+		points = append(points, paragraph{r.Sentence() + ".", st})
+	}
+	rest := slices.DeleteFunc(sec.blocks, func(b block) bool { _, comparisons := b.(list); return comparisons })
+	rest = slices.DeleteFunc(rest, func(b block) bool { _, winners := b.(*table); return winners })
+	sec.blocks = append([]block{points}, rest...)
+}
+
+// found shows the answers of searches, and what they rest on.
+func (d *document) found(found []capacity.Result) {
+	sec := d.section("Capacity")
+	sec.say(plain, "What is sustained keeps all limits of the search; the peak is the most that was ever delivered in a second, whatever it cost.")
+	sec.add(answerTable(found))
+	d.searchCost(found)
+	for i := range found {
+		probes := d.section("Probes of " + found[i].Name())
+		probes.add(probeTable(&found[i]))
+	}
+}
+
+func answerTable(found []capacity.Result) *table {
+	t := &table{head: []string{"", "sustainable", "between", "sustained/s", "peak/s", "knee", "ended by", "probes"}, left: 1}
+	for i := range found {
+		r := &found[i]
+		between := unknown
+		if r.Low != nil && r.High != nil {
+			between = summary.Range(r.Text(r.Low), r.Text(r.High))
+		}
+		t.row(r.Name(), r.Text(r.Sustainable), between, numberOf(r.Delivered), numberOf(r.Peak), r.Text(r.Knee), r.EndedBy(), fmt.Sprint(len(r.Probes)))
+	}
+	t.dropEmpty()
+	return t
+}
+
+// probeTable has a row for each value that was tried, ascending.
+func probeTable(r *capacity.Result) *table {
+	t := &table{head: []string{"", "held", "delivered/s", "p50", "p99", "lost", "thread", "bottleneck"}, left: 1}
+	for _, v := range r.Values() {
+		t.row(r.Text(&v.Value), fmt.Sprintf("%d of %d", v.Held, v.Probes), numberOf(v.Delivered), nanosecondsOr(v.P50), nanosecondsOr(v.P99),
+			countOr(v.Lost), ratio(v.Thread), v.Bottleneck())
+	}
+	t.dropEmpty()
+	return t
+}
+
+// searchCost is what messages took at the values that are sustained.
+func (d *document) searchCost(found []capacity.Result) {
+	t := costTable()
+	for i := range found {
+		if c := found[i].Cost(); c != nil {
+			t.row(append([]string{found[i].Name()}, costCells(c)...)...)
+		}
+	}
+	d.costs(t, "At the value that is sustained. "+costWords)
+}
+
+// cost is what messages took in every cell.
+func (d *document) cost(s *summary.Summary) {
+	t := costTable()
+	for i := range s.Cells {
+		c := &s.Cells[i]
+		if c.Cost == nil || c.Valid == 0 {
+			continue
+		}
+		name := c.Subject.Name
+		if set := setWords(c.Set); set != "" {
+			name += ", " + set
+		}
+		limiter := unknown
+		if c.Bottleneck != nil {
+			limiter = string(c.Bottleneck.Kind)
+		}
+		t.row(append(append([]string{name}, costCells(c.Cost)...), limiter)...)
+	}
+	if len(t.rows) > 0 {
+		t.head = append(t.head, "bottleneck")
+	}
+	d.costs(t, costWords)
+}
+
+func (d *document) costs(t *table, intro string) {
+	if len(t.rows) == 0 {
+		return
+	}
+	sec := d.section("Cost")
+	sec.say(plain, intro)
+	t.dropEmpty()
+	sec.add(t)
+}
+
+const costWords = "Messages per CPU-second of broker (delivered) and generator (sent and received), the broker's memory for each connection and in all, and what set the pace:"
+
+func costTable() *table {
+	return &table{head: []string{"", "broker/CPU-s", "generator/CPU-s", "memory each", "memory"}, left: 1}
+}
+
+func costCells(c *summary.Cost) []string {
+	bytes := func(v *float64) string {
+		if v == nil {
+			return unknown
+		}
+		return summary.Size.Format(*v)
+	}
+	return []string{numberOf(c.DeliveriesPerBrokerCPU), numberOf(c.MessagesPerGeneratorCPU), bytes(c.BytesPerConnection), bytes(c.BrokerBytes)}
+}
+
+// foundCharts shows what was delivered, and how late, by what was offered.
+func (p *page) foundCharts() {
+	p.found(p.o.Searches)
+	i := slices.IndexFunc(p.sections, func(x *section) bool { return x.heading == "Capacity" })
+	var charts figures
+	for from := 0; from < len(p.o.Searches); from += together {
+		charts = append(charts, saturation(p.o.Searches[from:min(from+together, len(p.o.Searches))]))
+	}
+	p.sections[i].blocks = slices.Insert(p.sections[i].blocks, 1, block(charts))
+}
+
+func saturation(found []capacity.Result) figure {
+	c := chart.Saturation{Latency: "response p99"}
+	c.Title = "Delivered per second and response p99, by what was offered per second"
+	var words []string
+	for i := range found {
+		r := &found[i]
+		path := chart.Path{Name: r.Name(), Knee: none}
+		for _, v := range r.Values() {
+			if v.Offered == nil || v.Delivered == nil {
+				continue
+			}
+			path.Loads = append(path.Loads, chart.Load{Offered: *v.Offered, Delivered: *v.Delivered, P99: orNone(v.P99)})
+			if r.Knee != nil && v.Value == *r.Knee {
+				path.Knee = *v.Offered
+			}
+		}
+		slices.SortFunc(path.Loads, func(a, b chart.Load) int { return cmp.Compare(a.Offered, b.Offered) })
+		c.Paths = append(c.Paths, path)
+		words = append(words, r.Sentence())
+	}
+	c.Desc = sentence(words)
+	return figure{c.SVG(), c.Title + "; a vertical line marks the knee"}
+}
+
+func numberOf(v *float64) string {
+	if v == nil {
+		return unknown
+	}
+	return summary.Number(*v)
+}
+
+func nanosecondsOr(v *float64) string {
+	if v == nil {
+		return unknown
+	}
+	return summary.Nanoseconds.Format(*v)
+}
+
+func countOr(v *uint64) string {
+	if v == nil {
+		return unknown
+	}
+	return summary.Count(*v)
+}

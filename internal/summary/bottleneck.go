@@ -1,0 +1,229 @@
+package summary
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Limiter is what set the pace of a trial.
+type Limiter string
+
+// The limiters.
+const (
+	LimitNone      Limiter = "none"          // the load came through, and nothing was used up
+	LimitCPU       Limiter = "broker_cpu"    // the broker used all CPU that it may use
+	LimitThread    Limiter = "broker_thread" // one thread of the broker used a whole core; the others cannot help it
+	LimitMemory    Limiter = "memory"        // the broker had no memory left
+	LimitGenerator Limiter = "generator"     // this program did not keep up
+	LimitLink      Limiter = "link"          // the network between them was full
+	LimitWindow    Limiter = "window"        // as many messages were unconfirmed as may be, for a round trip each
+	LimitHost      Limiter = "host"          // broker and generator, or others, took the CPU from each other
+	LimitUnknown   Limiter = "unknown"       // the load did not come through, and nothing that is watched was used up
+)
+
+// Limiters are all of them.
+var Limiters = []Limiter{LimitNone, LimitCPU, LimitThread, LimitMemory, LimitGenerator, LimitLink, LimitWindow, LimitHost, LimitUnknown}
+
+// Bottleneck says what set the pace of a trial, with the figures that show it.
+type Bottleneck struct {
+	Kind Limiter  `json:"kind"`
+	Used *float64 `json:"used_ratio,omitempty"` // how much of it was used
+	Text string   `json:"text"`                 // the evidence, in one line
+}
+
+// Limits of the verdict.
+const (
+	usedUp      = 0.85 // of a resource that sets the pace: the rest is lost to waiting and to the grain of samples
+	throttledUp = 0.30 // of the periods of a CPU quota
+	waitedUp    = 0.15 // of the time: a thread was ready to run and had no CPU
+	hostUsedUp  = 0.93 // of the host's cores
+	keptUp      = 0.98 // of what was offered
+	queuedUp    = 2.0  // how many times the shortest confirmation a usual one takes where something queues
+	linkUsedUp  = 0.85
+	heldUp      = 0.5 // of the messages, that had to wait for a full socket or window
+	socketsIdle = 0.5 // of a core: a broker that is less busy is not what fills sockets
+)
+
+// pressure is what the verdict rests on. Pointers are nil where something is not known.
+type pressure struct {
+	closed   bool     // as fast as possible: something always sets the pace
+	achieved *float64 // delivered of expected
+	sent     *float64 // of offered
+	held     float64  // part of the messages that had to wait for a full socket or window
+
+	killed      string // for memory: the words
+	memory      *float64
+	memoryLimit uint64
+
+	late         string   // the generator's lateness made the trial invalid: the words
+	generatorCPU *float64 // of the cores it was given
+	hostBusy     *float64
+	hostOthers   *float64
+
+	brokerCPU    *float64 // in cores
+	brokerCores  float64  // that it may use
+	throttled    *float64
+	thread, wait *float64 // busiest thread: running, and waiting for a CPU, of the time
+	threadName   string
+
+	window      int // 0 = none
+	publishers  int
+	acked       float64 // per second
+	ack, ackMin *float64
+
+	link     *float64 // used of its rate, in the fuller direction
+	linkName string
+}
+
+// strained reports whether the load did not come through.
+func (p *pressure) strained() bool {
+	below := func(v *float64) bool { return v != nil && *v < keptUp }
+	return p.closed || below(p.achieved) || below(p.sent) || p.held > heldUp
+}
+
+// judge names the bottleneck: what is certain first, then what is used up, the nearest to the broker's core first.
+func (p *pressure) judge() Bottleneck {
+	for _, rule := range []func() *Bottleneck{p.byMemory, p.byGenerator, p.byQuota, p.byThread, p.byHost, p.byWindow, p.byLink} {
+		if b := rule(); b != nil {
+			return *b
+		}
+	}
+	nearest := p.nearest()
+	if !p.strained() {
+		return Bottleneck{Kind: LimitNone, Text: strings.TrimSuffix("the load came through; "+nearest, "; ")}
+	}
+	text := "the load did not come through"
+	if p.closed {
+		text = "as fast as possible"
+	}
+	if p.brokerCPU == nil {
+		return Bottleneck{Kind: LimitUnknown, Text: text + "; what the broker used is not known"}
+	}
+	return Bottleneck{Kind: LimitUnknown, Text: text + ", and nothing that is watched was used up; " + nearest}
+}
+
+func (p *pressure) byMemory() *Bottleneck {
+	switch {
+	case p.killed != "":
+		return &Bottleneck{LimitMemory, nil, p.killed}
+	case p.memory != nil && *p.memory >= 0.9 && p.strained():
+		return &Bottleneck{LimitMemory, p.memory, fmt.Sprintf("the broker had %s of the %s it may have", Ratio(*p.memory), Bytes(p.memoryLimit))}
+	}
+	return nil
+}
+
+// byGenerator: a generator that is late on a host without idle CPU was crowded out.
+func (p *pressure) byGenerator() *Bottleneck {
+	busy := p.generatorCPU != nil && *p.generatorCPU >= usedUp
+	switch {
+	case busy && (p.late != "" || p.strained()) && !p.brokerBusier():
+		return &Bottleneck{LimitGenerator, p.generatorCPU, fmt.Sprintf("the generator used %s of the cores it was given", Ratio(*p.generatorCPU))}
+	case p.late == "":
+		return nil
+	case p.hostFull():
+		return p.hostVerdict(p.late)
+	case p.thread != nil && *p.thread >= usedUp:
+		return nil // the broker's own
+	}
+	return &Bottleneck{Kind: LimitGenerator, Text: p.late}
+}
+
+// brokerBusier reports whether the broker is nearer to its limit than the generator is.
+func (p *pressure) brokerBusier() bool {
+	return p.throttled != nil && *p.throttled >= throttledUp || p.thread != nil && *p.thread > *p.generatorCPU
+}
+
+func (p *pressure) byQuota() *Bottleneck {
+	if p.throttled == nil || *p.throttled < throttledUp {
+		return nil
+	}
+	b := &Bottleneck{Kind: LimitCPU, Text: fmt.Sprintf("the broker used up its quota of %s cores in %s of the periods of 100 ms", Number(p.brokerCores), Ratio(*p.throttled))}
+	if p.brokerCPU != nil {
+		b.Used = new(*p.brokerCPU / p.brokerCores)
+	}
+	return b
+}
+
+// byThread: a broker is at its limit when all of its cores are busy, or the one thread that does the work.
+func (p *pressure) byThread() *Bottleneck {
+	if p.brokerCPU != nil && p.brokerCores > 0 && *p.brokerCPU/p.brokerCores >= usedUp {
+		return &Bottleneck{LimitCPU, new(*p.brokerCPU / p.brokerCores), fmt.Sprintf("the broker used %s of %s cores", Number(*p.brokerCPU), Number(p.brokerCores))}
+	}
+	if p.thread == nil || *p.thread < usedUp {
+		return nil
+	}
+	return &Bottleneck{LimitThread, p.thread, fmt.Sprintf("thread %s of the broker used %s of a core", p.threadName, Ratio(*p.thread))}
+}
+
+func (p *pressure) hostFull() bool { return p.hostBusy != nil && *p.hostBusy >= hostUsedUp }
+
+// byHost: the broker's thread wanted to run and could not, or no core was idle.
+func (p *pressure) byHost() *Bottleneck {
+	waits := p.thread != nil && p.wait != nil && *p.wait >= waitedUp && *p.thread+*p.wait >= usedUp
+	if !p.strained() || !waits && !p.hostFull() {
+		return nil
+	}
+	why := ""
+	if p.thread != nil && p.wait != nil {
+		why = fmt.Sprintf("thread %s of the broker ran for %s of the time and waited for a CPU for %s", p.threadName, Ratio(*p.thread), Ratio(*p.wait))
+	}
+	return p.hostVerdict(why)
+}
+
+func (p *pressure) hostVerdict(why string) *Bottleneck {
+	b := &Bottleneck{Kind: LimitHost, Used: p.hostBusy, Text: why}
+	if p.hostBusy != nil {
+		b.Text = strings.TrimPrefix(b.Text+fmt.Sprintf("; %s of the host's CPU was in use", Ratio(*p.hostBusy)), "; ")
+	}
+	switch {
+	case p.hostOthers != nil && *p.hostOthers > maxOthers:
+		b.Text += fmt.Sprintf(", %s of it by others", Ratio(*p.hostOthers))
+	default:
+		b.Text += ": broker and generator share its cores"
+	}
+	return b
+}
+
+// byWindow: by Little's law the messages on their way are their rate times the time each takes to be confirmed. Where that is the
+// whole window, and a confirmation takes no longer than it must, nothing but the window holds them back.
+func (p *pressure) byWindow() *Bottleneck {
+	if p.window == 0 || p.ack == nil || p.ackMin == nil || !p.strained() {
+		return nil
+	}
+	all := float64(p.window * p.publishers)
+	used := p.acked * *p.ack / 1e9 / all
+	if used < usedUp || *p.ack > queuedUp**p.ackMin {
+		return nil
+	}
+	return &Bottleneck{LimitWindow, &used, fmt.Sprintf("%s of the %s messages that may be unconfirmed were on their way, for %s each, at least %s: at most %s",
+		Ratio(min(used, 1)), Number(all), Duration(int64(*p.ack)), Duration(int64(*p.ackMin)), Rate(all*1e9 / *p.ack))}
+}
+
+// byLink: its rate is used up, or sockets are full while the broker has nothing to do and something is between the two.
+func (p *pressure) byLink() *Bottleneck {
+	switch {
+	case p.linkName == "" || !p.strained():
+		return nil
+	case p.link != nil && *p.link >= linkUsedUp:
+		return &Bottleneck{LimitLink, p.link, fmt.Sprintf("%s of the rate of link %s was used", Ratio(*p.link), p.linkName)}
+	case p.thread == nil || *p.thread >= socketsIdle:
+		return nil
+	}
+	return &Bottleneck{LimitLink, p.link, fmt.Sprintf("%s of the messages waited before link %s, and the busiest thread of the broker used %s of a core",
+		Ratio(p.held), p.linkName, Ratio(*p.thread))}
+}
+
+// nearest names the resource of which most was used.
+func (p *pressure) nearest() string {
+	used, text := 0.0, ""
+	consider := func(v *float64, format string) {
+		if v != nil && *v > used {
+			used, text = *v, fmt.Sprintf(format, Ratio(*v))
+		}
+	}
+	consider(p.thread, "busiest was one thread of the broker, with %s of a core")
+	consider(p.generatorCPU, "busiest was the generator, with %s of the cores it was given")
+	consider(p.memory, "fullest was the broker's memory, with %s")
+	consider(p.link, "busiest was the link, with %s of its rate")
+	return text
+}
