@@ -1,6 +1,9 @@
 package main
 
 import (
+	"bufio"
+	"cmp"
+	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,6 +15,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/mqlab/mqlab/internal/capture"
 	"github.com/mqlab/mqlab/internal/diagnose"
 	"github.com/mqlab/mqlab/internal/evidence"
 )
@@ -27,12 +31,13 @@ func newDiagnose() *cobra.Command {
 	var f diagnoseFlags
 	cmd := &cobra.Command{
 		Use:   "diagnose FILE",
-		Short: "why is it slow? (a table of latencies, a histogram log)",
+		Short: "why is it slow? (latencies, a histogram log, a capture)",
 		Long: `Name the cause of slow and jittery messages, with evidence in figures and what
 to change in which library. FILE is
   a table   one message a line: seq, send, recv (and due, done, if there are),
             or a latency alone; CSV with or without a header; - = standard input
   *.hlog    a histogram log (HdrHistogram, versions 1 to 3, with tags)
+  a capture of packets (pcap, pcapng) with MQTT over TCP
 What the input cannot decide is told, with what would decide it.
 
 Exit codes: 0 diagnosed (also: nothing to explain, or unexplained), 2 usage or
@@ -51,7 +56,7 @@ unreadable, 4 no diagnosis: too few messages, or clocks that disagree.`,
 			if err != nil {
 				return usageError("%s: %w", args[0], err)
 			}
-			in.KeepAlive, in.Floor = f.keepAlive, f.floor
+			in.KeepAlive, in.Floor = cmp.Or(f.keepAlive, in.KeepAlive), f.floor
 			return f.tell(cmd.OutOrStdout(), args[0], notes, diagnose.Diagnose(in))
 		},
 	}
@@ -87,8 +92,17 @@ func (f *diagnoseFlags) read(stdin io.Reader, name string) (in *diagnose.Input, 
 		}
 	}
 	defer func() { err = errors.Join(err, file.Close()) }()
-	if strings.HasSuffix(name, ".hlog") {
-		l, err := evidence.ReadLog(file, f.tag, 1)
+	buffered := bufio.NewReader(file)
+	switch {
+	case isCapture(buffered):
+		c, err := capture.Read(buffered)
+		if err != nil {
+			return nil, nil, err
+		}
+		in, series := c.Input()
+		return in, append(c.Notes(), seriesNote(in, series)), nil
+	case strings.HasSuffix(name, ".hlog"):
+		l, err := evidence.ReadLog(buffered, f.tag, 1)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -98,11 +112,29 @@ func (f *diagnoseFlags) read(stdin io.Reader, name string) (in *diagnose.Input, 
 	for _, d := range f.delimiter {
 		options.Delimiter = d
 	}
-	t, err := evidence.ReadCSV(file, options)
+	t, err := evidence.ReadCSV(buffered, options)
 	if err != nil {
 		return nil, nil, plainly(err)
 	}
 	return &t.Input, tableNotes(t), nil
+}
+
+// isCapture: a file that begins as pcap or pcapng do, in either byte order.
+func isCapture(r *bufio.Reader) bool {
+	begin, err := r.Peek(4)
+	return err == nil && slices.Contains([]uint32{0xa1b2c3d4, 0xd4c3b2a1, 0xa1b23c4d, 0x4d3cb2a1, 0x0a0d0d0a}, binary.LittleEndian.Uint32(begin))
+}
+
+// seriesNote says which times of the capture are diagnosed.
+func seriesNote(in *diagnose.Input, s capture.Series) string {
+	of := map[capture.Series]string{
+		capture.Acks: "from PUBLISH to its acknowledgement", capture.Transit: "from PUBLISH into the broker to PUBLISH out of it",
+		capture.Pings: "from PINGREQ to PINGRESP",
+	}[s]
+	if of == "" {
+		return "no message with an answer was seen"
+	}
+	return fmt.Sprintf("%d times, %s", len(in.Messages), of)
 }
 
 func tableNotes(t *evidence.Table) (notes []string) {
@@ -136,7 +168,7 @@ func (f *diagnoseFlags) tell(w io.Writer, name string, notes []string, r *diagno
 	} else {
 		width := terminalWidth(w)
 		for _, n := range notes {
-			_, _ = fmt.Fprintln(w, n)
+			printWrapped(w, n[:len(n)-len(strings.TrimLeft(n, " "))], n, width)
 		}
 		r.Print(w, f.language, func(head, text string) { printWrapped(w, head, text, width) })
 	}

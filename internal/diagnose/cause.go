@@ -25,7 +25,8 @@ const (
 	KeepAlivePeriod   Cause = "keepalive_period"
 	Periodic          Cause = "periodic"
 	PacketLoss        Cause = "packet_loss"
-	DiskWrite         Cause = "disk_write" // a thread of the client in a synchronous write
+	NotReading        Cause = "not_reading" // a receiver whose window was closed
+	DiskWrite         Cause = "disk_write"  // a thread of the client in a synchronous write
 	BrokerStall       Cause = "broker_stall"
 	ResourceAlarm     Cause = "resource_alarm"
 	PowerSave         Cause = "power_save" // of Wi-Fi
@@ -41,7 +42,7 @@ var needs = map[Cause][]Source{
 	LoopSleep: {Times}, PollSleep: {Times, Threads}, DelayedAck: {Times, Capture}, Coalescing: {Times, Capture},
 	WindowFull: {Window}, BlockedCallback: {Callbacks}, CallbackKeepAlive: {Callbacks}, GCPause: {Pauses}, CPUContention: {RunQueue},
 	Throttling: {RunQueue, Broker}, Backlog: {Times}, MemoryGrowth: {Memory}, KeepAlivePeriod: {Times}, Periodic: {Times},
-	PacketLoss: {Capture, Sockets}, DiskWrite: {Threads}, BrokerStall: {Broker}, ResourceAlarm: {Events}, PowerSave: {Times},
+	PacketLoss: {Capture, Sockets}, NotReading: {Capture}, DiskWrite: {Threads}, BrokerStall: {Broker}, ResourceAlarm: {Events}, PowerSave: {Times},
 	DeadPeer: {Events, Capture}, ClockSkew: {Times}, Handshake: {Events, Times}, GeneratorLate: {Schedule}, HostNoise: {Control},
 }
 
@@ -49,14 +50,9 @@ var needs = map[Cause][]Source{
 func Causes() []Cause {
 	return []Cause{
 		LoopSleep, PollSleep, DelayedAck, Coalescing, WindowFull, BlockedCallback, CallbackKeepAlive, GCPause, CPUContention, Throttling,
-		Backlog, MemoryGrowth, KeepAlivePeriod, Periodic, PacketLoss, DiskWrite, BrokerStall, ResourceAlarm, PowerSave, DeadPeer,
+		Backlog, MemoryGrowth, KeepAlivePeriod, Periodic, PacketLoss, NotReading, DiskWrite, BrokerStall, ResourceAlarm, PowerSave, DeadPeer,
 		ClockSkew, Handshake, GeneratorLate, HostNoise,
 	}
-}
-
-// structural causes are inferred from the times alone, so that what was measured goes before them.
-func (c Cause) structural() bool {
-	return slices.Contains([]Cause{DelayedAck, Coalescing, PollSleep, PowerSave, Backlog, GeneratorLate, Handshake}, c)
 }
 
 // undecided are the causes that the input holds no evidence for or against.

@@ -31,6 +31,8 @@ type Signal struct {
 	Side  string // whose it was: client, broker, network, host; empty = not known
 	Spans []Span
 	Count int // of events; 0 = the number of spans
+	// Certain: each span is known to hold a message back, however much of the time the spans cover.
+	Certain bool
 }
 
 // Facts are shares and totals seen beside the messages. nil = not looked at.
@@ -152,36 +154,35 @@ type test func(s *series) (Finding, []int64)
 // mechanisms are what makes messages wait, each judged by what those before it left unexplained: first a loop that sleeps, whose mark
 // is unmistakable, then what was measured, then what the times alone tell.
 func (s *series) mechanisms() (found []Finding) {
-	tests := []test{loopSleep}
-	for i := range s.in.Signals {
-		tests = append(tests, overlapOf(&s.in.Signals[i]))
-	}
-	tests = append(tests, callbackBlocked, polled, heldByAck, gathered, backlog, sentLate, handshake)
 	type claim struct {
-		finding Finding
-		parts   []int64
+		finding  Finding
+		parts    []int64
+		measured bool
 	}
 	var claims []claim
-	for _, t := range tests {
+	try := func(t test, measured bool) {
 		f, parts := t(s)
 		if parts == nil {
-			continue
+			return
 		}
 		if f.Share = s.share(parts); f.Share >= atLeast {
-			claims = append(claims, claim{f, parts})
+			claims = append(claims, claim{f, parts, measured})
 		}
 	}
-	// Measured causes come in the order of their shares, so that the largest is judged first.
-	measured := func(c claim) bool { return !c.finding.Cause.structural() }
-	slices.SortStableFunc(claims, func(a, b claim) int {
-		if measured(a) && measured(b) {
-			return cmp.Compare(b.finding.Share, a.finding.Share)
-		}
-		return 0
-	})
-	for _, c := range claims {
+	for i := range s.in.Signals {
+		try(overlapOf(&s.in.Signals[i]), true)
+	}
+	try(callbackBlocked, true)
+	slices.SortStableFunc(claims, func(a, b claim) int { return cmp.Compare(b.finding.Share, a.finding.Share) })
+	for _, t := range []test{polled, heldByAck, gathered, backlog, sentLate, handshake} {
+		try(t, false)
+	}
+	measured := claims
+	claims = nil
+	try(loopSleep, true)
+	for _, c := range append(claims, measured...) {
 		left := s.left(c.parts)
-		if left < atLeast || left < enough && len(found) == 0 || c.finding.Cause.structural() && left < enough {
+		if left < atLeast || left < enough && (len(found) == 0 || !c.measured) {
 			continue
 		}
 		s.explain(c.parts)

@@ -24,7 +24,7 @@ func overlapOf(g *Signal) test {
 		from, to := s.span()
 		coverage := float64(overlap(from, to, spans)) / float64(max(1, to-from))
 		share := s.share(parts)
-		if share < beyondChance*coverage {
+		if !g.Certain && share < beyondChance*coverage {
 			return Finding{}, nil
 		}
 		count := g.Count

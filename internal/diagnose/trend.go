@@ -21,7 +21,7 @@ func backlog(s *series) (Finding, []int64) {
 	if rho < 0.9 || stretch < 1.02 || growth < 3 {
 		return Finding{}, nil
 	}
-	f := Finding{Cause: Backlog, Evidence: []Evidence{{"backlog", []any{figure(rho), factor(growth), factor(stretch)}}}}
+	f := Finding{Cause: Backlog, Evidence: []Evidence{{"backlog_grows", []any{figure(rho), factor(growth), factor(stretch)}}}}
 	var callbacks, gaps []int64
 	for k, i := range arrivals {
 		if m := s.messages[i]; m.Done > 0 {
