@@ -23,10 +23,10 @@ import (
 // allows.
 type artemis struct{}
 
-var artemisFiles = javaProgram{
+var artemisFiles = javaProgram{folder{
 	name: "Artemis", home: "ARTEMIS_HOME", proof: "lib/artemis-server-*.jar",
 	install: "scripts/brokers artemis downloads it",
-}
+}}
 
 func (artemis) find(_ context.Context, binary string) Finding { return artemisFiles.find(binary) }
 

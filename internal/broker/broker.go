@@ -94,6 +94,7 @@ var kinds = map[name]kind{
 	{"rabbitmq", Process}:  rabbitMQ{},
 	{"artemis", Process}:   artemis{},
 	{"hivemq", Process}:    hiveMQ{},
+	{"zenoh", Process}:     zenohRouter{},
 }
 
 // Find tells whether the broker of s can be provided here, without starting it. For an external broker it opens and

@@ -50,6 +50,7 @@ func lab(only ...string) int {
 	for _, s := range []plan.Subject{
 		subject("mosquitto", Process, AsShipped), subject("mochi", Embedded, AsShipped),
 		subject("nats", Process, Tuned), subject("nats", Embedded, Tuned), subject("redis", Process, Tuned),
+		subject("zenoh", Process, Tuned),
 	} {
 		if len(only) == 0 {
 			_, _ = Start(context.Background(), s, Options{Guard: g})
@@ -76,6 +77,7 @@ func subjects(t *testing.T) (all []plan.Subject) {
 		subject("mosquitto", Process, AsShipped), subject("mosquitto", Process, Tuned),
 		subject("nats", Process, AsShipped), subject("nats", Process, Tuned),
 		subject("redis", Process, AsShipped), subject("redis", Process, Tuned),
+		subject("zenoh", Process, AsShipped), subject("zenoh", Process, Tuned),
 		subject("rabbitmq", Process, Tuned), subject("artemis", Process, Tuned), subject("hivemq", Process, Tuned),
 	} {
 		switch f := Find(t.Context(), s); {
@@ -206,6 +208,10 @@ func TestVariantsAreInForce(t *testing.T) {
 		{subject("redis", Process, AsShipped), "client-output-buffer-limit", "normal 0 0 0 slave 268435456 67108864 60 pubsub 33554432 8388608 60", effective},
 		{subject("redis", Process, Tuned), "client-output-buffer-limit", "normal 0 0 0 slave 268435456 67108864 60 pubsub 0 0 0", effective},
 		{subject("redis", Process, Tuned), "save", "", effective},
+		{subject("zenoh", Process, AsShipped), "transport/unicast/max_sessions", "1000", effective},
+		{subject("zenoh", Process, AsShipped), "scouting/multicast/enabled", "false", effective},
+		{subject("zenoh", Process, Tuned), "transport/unicast/max_sessions", "100000", effective},
+		{subject("zenoh", Process, Tuned), "transport/link/tx/queue/congestion_control", `{"block":{"wait_before_close":60000000},"drop":{"max_wait_before_drop_fragments":100000,"wait_before_drop":100000}}`, effective},
 		{subject("mosquitto", Process, AsShipped), "set_tcp_nodelay", "", ""},
 		{subject("mosquitto", Process, Tuned), "set_tcp_nodelay", "true", asWritten},
 	} {

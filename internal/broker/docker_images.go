@@ -158,14 +158,9 @@ func artemisImage(s *site) *recipe {
 	return r
 }
 
-// zenohImage is a router that looks for no others.
-func zenohImage(*site) *recipe {
-	const listen = "tcp/" + everywhere + ":7447"
-	return &recipe{
-		command:   []string{"-l", listen, "--no-multicast-scouting"},
-		config:    []Setting{{"--listen", listen, asWritten}, {"--no-multicast-scouting", "", asWritten}},
-		listeners: []listening{{"zenoh", 7447}}, patience: 30 * time.Second,
-	}
+func zenohImage(s *site) *recipe {
+	config := zenohSettings(s, everywhere+":7447")
+	return &recipe{command: zenohArgs(config), config: config, listeners: []listening{{"zenoh", 7447}}, patience: 30 * time.Second}
 }
 
 // java sets the variable that holds the options of a Java runtime. A heap that follows from the machine takes the place

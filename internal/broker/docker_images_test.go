@@ -57,7 +57,10 @@ func TestWhatContainersAreGiven(t *testing.T) {
 		{"artemis", site{variant: Tuned}, []string{
 			"ARTEMIS_USER=mqlab", "ARTEMIS_PASSWORD=mqlab", "ANONYMOUS_LOGIN=true", "JAVA_ARGS_APPEND=-Xms2g -Xmx2g -Dbrokerconfig.maxDiskUsage=98",
 		}, []uint16{1883}},
-		{"zenoh", site{}, []string{"-l", "tcp/0.0.0.0:7447", "--no-multicast-scouting"}, []uint16{7447}},
+		{"zenoh", site{}, []string{
+			"--cfg", `mode:"router"`, "--cfg", `listen/endpoints:["tcp/0.0.0.0:7447"]`,
+			"--cfg", "scouting/multicast/enabled:false", "--cfg", "scouting/gossip/enabled:false",
+		}, []uint16{7447}},
 	} {
 		r := images[c.broker].recipe(&c.site)
 		if diff := cmp.Diff(c.want, given(r)); diff != "" {

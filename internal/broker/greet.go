@@ -2,6 +2,7 @@ package broker
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"net"
@@ -14,6 +15,7 @@ import (
 	"github.com/mqlab/mqlab/internal/proto/mqtt"
 	"github.com/mqlab/mqlab/internal/proto/nats"
 	"github.com/mqlab/mqlab/internal/proto/resp"
+	"github.com/mqlab/mqlab/internal/proto/zenoh"
 	"github.com/mqlab/mqlab/internal/websocket"
 )
 
@@ -29,6 +31,8 @@ func greet(ctx context.Context, place netns.Place, scheme, address string) error
 		return greetWith(ctx, place, scheme, address, nats.NewClient(&nats.Config{Name: readyName}))
 	case "redis":
 		return greetWith(ctx, place, scheme, address, resp.NewPubSub(&resp.Config{}, readyName))
+	case "zenoh": // a router lets in nobody twice
+		return greetWith(ctx, place, scheme, address, zenoh.NewClient(&zenoh.Config{}, readyName+rand.Text()))
 	case "amqp":
 		err := greetWith(ctx, place, scheme, address, amqp091.NewClient(&amqp091.Config{User: "guest", Password: "guest"}, readyName))
 		var dial *net.OpError
@@ -47,7 +51,7 @@ func greet(ctx context.Context, place netns.Place, scheme, address string) error
 const readyName = "mqlab-ready"
 
 // greetWith connects and returns nil when the broker accepted the connection in its own protocol: MQTT CONNACK, NATS PONG,
-// Redis PONG, AMQP channel.open-ok or begin.
+// Redis PONG, AMQP channel.open-ok or begin, Zenoh OpenAck.
 // A mere TCP connection proves nothing: some brokers listen long before they serve.
 func greetWith(ctx context.Context, place netns.Place, scheme, address string, session proto.Client) error {
 	ctx, cancel := context.WithTimeout(ctx, greetLimit)

@@ -22,10 +22,10 @@ import (
 // many open files as the system allows.
 type hiveMQ struct{}
 
-var hiveMQFiles = javaProgram{
+var hiveMQFiles = javaProgram{folder{
 	name: "HiveMQ", home: "HIVEMQ_HOME", proof: "lib/hivemq-community-edition-embedded-*.jar",
 	install: "scripts/brokers hivemq downloads it",
-}
+}}
 
 func (hiveMQ) find(_ context.Context, binary string) Finding { return hiveMQFiles.find(binary) }
 

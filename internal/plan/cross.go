@@ -52,6 +52,8 @@ func chooseSides(written string, k kind) (publish, subscribe string, err error) 
 		return publish, "", nil
 	case k.name == "redis":
 		return "", "", errors.New("pub/sub and streams of Redis do not meet: what is published in one is not in the other")
+	case k.name == "zenoh":
+		return "", "", errors.New("what happens at a congested link is said by Zenoh's publishers alone: leave out >")
 	}
 	return publish, subscribe, nil
 }

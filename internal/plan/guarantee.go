@@ -27,6 +27,8 @@ const (
 //	Redis pub/sub  delivers at most once. QoS 1 waits for the reply to each PUBLISH.
 //	Redis Streams  QoS 1 waits for the reply to each XADD, and readers acknowledge (XACK); QoS 0 does neither (NOACK). Groups stay
 //	               when their readers go, whatever clean_start says.
+//	Zenoh          delivers at most once, and confirms nothing: there is only QoS 0. At a congested link a message is dropped
+//	               (zenoh), or waits, for 5 s as the router is shipped, until the link is closed (zenoh-block).
 //
 // Where publishers and subscribers speak different protocols the weaker promise holds.
 func (t *Trial) Guarantee() string {

@@ -76,6 +76,11 @@ func checkProtocol(p *scenario.Point, s Subject, report reporter) {
 			lack{!c.CleanStart, "connect.clean_start", "sessions here: only true is possible"},
 			lack{c.SessionExpiry > 0, "connect.session_expiry", "sessions here"})
 		checkTopic(l.Topic, "*#", "name of an AMQP topic", report)
+	case Zenoh, ZenohBlock:
+		report.lacks("Zenoh", lack{l.QoS > 0, "load.qos", "acknowledgements: only QoS 0 is possible"}, noSharing,
+			lack{p.Subscriber.HoldAcks, "subscriber.hold_acks", "acknowledgements by subscribers"})
+		report.lacks("Zenoh", sessionless...)
+		checkTopic(l.Topic, "*#?$", "key of Zenoh", report)
 	case MQTT311, MQTT311WS:
 		checkMQTT311(p, report)
 	}

@@ -46,6 +46,8 @@ const (
 	AMQP10       = "amqp10"
 	Redis        = "redis"         // pub/sub
 	RedisStreams = "redis-streams" // consumer groups
+	Zenoh        = "zenoh"         // messages are dropped at a congested link, as Zenoh does unless told
+	ZenohBlock   = "zenoh-block"   // messages wait at a congested link
 )
 
 // webSocket is what follows the name of a protocol that is spoken over WebSocket.

@@ -211,6 +211,8 @@ func TestSubjects(t *testing.T) {
 		"mqtt://[::1]":               {Name: "mqtt://[::1]:1883", Protocol: "mqtt5", Runtime: "external", URL: "mqtt://[::1]:1883"},
 		"nats://10.0.0.1:4223/":      {Name: "nats://10.0.0.1:4223", Protocol: "nats", Runtime: "external", URL: "nats://10.0.0.1:4223"},
 		"tls://nats.example.org":     {Name: "tls://nats.example.org:4222", Protocol: "nats", Runtime: "external", URL: "tls://nats.example.org:4222"},
+		"tcp/gateway":                {Name: "zenoh://gateway:7447", Protocol: "zenoh", Runtime: "external", URL: "zenoh://gateway:7447"},
+		"zenoh://[::1]/zenoh-block":  {Name: "zenoh://[::1]:7447/zenoh-block", Protocol: "zenoh-block", Runtime: "external", URL: "zenoh://[::1]:7447"},
 		"mqtts://broker.example.org": {Name: "mqtts://broker.example.org:8883", Protocol: "mqtt5", Runtime: "external", URL: "mqtts://broker.example.org:8883"},
 	} {
 		got, err := plan.ParseSubject(text)
@@ -235,7 +237,8 @@ func TestSubjectsThatRun(t *testing.T) {
 	}
 	if want := []string{
 		"mosquitto", "mosquitto@docker", "emqx", "emqx@docker", "hivemq", "hivemq@docker", "rabbitmq", "rabbitmq@docker",
-		"artemis", "artemis@docker", "nats", "nats@process", "nats@docker", "redis", "redis@docker", "mochi",
+		"artemis", "artemis@docker", "nats", "nats@process", "nats@docker", "redis", "redis@docker", "zenoh",
+		"zenoh@docker", "mochi",
 	}; !slices.Equal(names, want) {
 		t.Errorf("%v", names)
 	}
@@ -243,7 +246,7 @@ func TestSubjectsThatRun(t *testing.T) {
 
 // FuzzParseSubject: no input makes it panic, a name reads back as the same subject, and no error repeats a password.
 func FuzzParseSubject(f *testing.F) {
-	for _, seed := range []string{"mochi", "nats@process", "mosquitto:tuned/mqtt311", "mqtt://h:1/mqtt311", "tls://[::1%25lo]:4", "a@b/c:d", ":", "://", "mqtt://%41"} {
+	for _, seed := range []string{"mochi", "nats@process", "mosquitto:tuned/mqtt311", "mqtt://h:1/mqtt311", "tls://[::1%25lo]:4", "a@b/c:d", "tcp/h:7447", ":", "://", "mqtt://%41"} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {

@@ -13,7 +13,7 @@ import (
 type kind struct {
 	name      string
 	protocols []string // that it speaks; the first is the default
-	runtimes  []string // in which this version runs it; the first is the default, none: not yet
+	runtimes  []string // in which this version runs it; the first is the default
 }
 
 // kinds says which broker speaks what, and how it can run.
@@ -25,7 +25,7 @@ var kinds = []kind{
 	{"artemis", []string{MQTT5, MQTT311, AMQP10}, []string{"process", "docker"}},
 	{"nats", []string{NATS, JetStream, MQTT311}, []string{"embedded", "process", "docker"}},
 	{"redis", []string{Redis, RedisStreams}, []string{"process", "docker"}},
-	{"zenoh", []string{"zenoh"}, nil},
+	{"zenoh", []string{Zenoh, ZenohBlock}, []string{"process", "docker"}},
 	{"mochi", []string{MQTT5, MQTT311, MQTT5WS, MQTT311WS}, []string{"embedded"}},
 }
 
@@ -35,8 +35,8 @@ var automatic = []string{"mochi", "nats", "mosquitto", "nats@process"}
 var (
 	variants  = []string{"as-shipped", "tuned"}
 	runtimes  = []string{"embedded", "process", "docker", "external"}
-	protocols = []string{"mqtt", MQTT5, MQTT311, MQTT5WS, MQTT311WS, AMQP091, AMQP10, NATS, JetStream, Redis, RedisStreams, "zenoh"}
-	spoken    = []string{MQTT5, MQTT311, MQTT5WS, MQTT311WS, NATS, JetStream, AMQP091, AMQP10, Redis, RedisStreams} // by this version
+	protocols = []string{"mqtt", MQTT5, MQTT311, MQTT5WS, MQTT311WS, AMQP091, AMQP10, NATS, JetStream, Redis, RedisStreams, Zenoh, ZenohBlock}
+	spoken    = []string{MQTT5, MQTT311, MQTT5WS, MQTT311WS, NATS, JetStream, AMQP091, AMQP10, Redis, RedisStreams, Zenoh, ZenohBlock} // by this version
 )
 
 var errNotYet = errors.New("not supported yet by this version")
@@ -64,8 +64,12 @@ func Subjects() []Subject {
 }
 
 // ParseSubject reads broker[:variant][/protocol[>protocol]][@runtime], two of them joined by +, or a URL such as mqtt://host:port, see URLSchemes; a
-// protocol may follow as the URL's path. Errors never repeat a URL, which may hold a password.
+// protocol may follow as the URL's path. What Zenoh writes tcp/host:port is zenoh://host:port. Errors never repeat a URL, which
+// may hold a password.
 func ParseSubject(text string) (Subject, error) {
+	if rest, ok := strings.CutPrefix(text, "tcp/"); ok {
+		return parseURL("zenoh", rest)
+	}
 	if name, rest, ok := strings.Cut(text, "://"); ok {
 		return parseURL(name, rest)
 	}
@@ -86,9 +90,6 @@ func parseOne(text string) (Subject, error) {
 	s := Subject{Broker: broker}
 	if s.Variant, err = choose(variant, "variant", variants, variants); err != nil {
 		return Subject{}, err
-	}
-	if len(k.runtimes) == 0 {
-		return Subject{}, fmt.Errorf("%s is %w", broker, errNotYet)
 	}
 	if s.Protocol, s.Subscribe, err = chooseSides(protocol, k); err != nil {
 		return Subject{}, err

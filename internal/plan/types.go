@@ -33,7 +33,7 @@ type Subject struct {
 	Name      string `json:"name"`                         // as written, shortest form
 	Broker    string `json:"broker,omitempty"`             // absent: an external broker does not tell
 	Variant   string `json:"variant,omitempty"`            // as-shipped, tuned; absent: an external broker's is not known
-	Protocol  string `json:"protocol"`                     // mqtt5, mqtt311, nats, jetstream, amqp091, redis, redis-streams
+	Protocol  string `json:"protocol"`                     // mqtt5, mqtt311, nats, jetstream, amqp091, redis, redis-streams, zenoh, zenoh-block
 	Subscribe string `json:"subscribe_protocol,omitempty"` // of subscribers; absent: that of publishers
 	// Bridge is the broker that this one hands everything on to, and that subscribers connect to. Its protocol is the
 	// bridge's.

@@ -31,6 +31,7 @@ var schemes = []Scheme{
 	{Name: "amqps", Port: "5671", Protocols: []string{AMQP091, AMQP10}, Encrypted: true},
 	{Name: "redis", Port: "6379", Protocols: []string{Redis, RedisStreams}},
 	{Name: "rediss", Port: "6379", Protocols: []string{Redis, RedisStreams}, Encrypted: true},
+	{Name: "zenoh", Port: "7447", Protocols: []string{Zenoh, ZenohBlock}},
 }
 
 // LookupScheme finds what a URL that starts with name:// stands for.

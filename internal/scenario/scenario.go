@@ -148,7 +148,7 @@ type Load struct {
 	// Payload is what a message carries; payload: 1KiB is short for payload: {size: 1KiB}.
 	Payload Payload `yaml:"payload" short:"size"`
 	// QoS is the quality of service 0, 1 or 2 as MQTT defines it. NATS core knows 0 only; JetStream, AMQP 0-9-1
-	// and Redis know 0 and 1.
+	// and Redis know 0 and 1, Zenoh 0 only.
 	QoS int `yaml:"qos" min:"0" max:"2"`
 	// Storage is where JetStream keeps the messages: file (as it does unless told), or memory.
 	Storage string `yaml:"storage" oneof:"file memory"`

@@ -95,6 +95,12 @@ func TestBrokers(t *testing.T) {
 			{plan.AMQP10, shared, 1, false},
 		}},
 		{plan.Subject{Broker: "hivemq"}, mqtt(true, true, plan.MQTT5, plan.MQTT311)},
+		{plan.Subject{Broker: "zenoh"}, []load{
+			{plan.Zenoh, pairs, 0, false},
+			{plan.ZenohBlock, pairs, 0, false},
+			{plan.ZenohBlock, fanout, 0, false},
+			{plan.ZenohBlock, fanin, 0, false},
+		}},
 	} {
 		s := c.subject
 		s.Runtime, s.Variant = broker.Process, broker.AsShipped

@@ -13,6 +13,7 @@ import (
 	"github.com/mqlab/mqlab/internal/proto"
 	"github.com/mqlab/mqlab/internal/proto/mqtt"
 	"github.com/mqlab/mqlab/internal/proto/resp"
+	"github.com/mqlab/mqlab/internal/proto/zenoh"
 )
 
 // Credentials prove to a broker who we are. They are never written anywhere.
@@ -60,6 +61,8 @@ func (s *sessions) speak(protocol string, cred Credentials, secure bool) (dialec
 		return s.amqp10(cred)
 	case plan.Redis, plan.RedisStreams:
 		return s.redis(protocol, cred)
+	case plan.Zenoh, plan.ZenohBlock:
+		return s.zenoh(protocol, cred)
 	}
 	return dialect{}, fmt.Errorf("protocol %q is not known", protocol)
 }
@@ -108,6 +111,20 @@ func (s *sessions) redis(protocol string, cred Credentials) (dialect, error) {
 		s.settings = append(s.settings, "maxlen=~"+strconv.Itoa(streamEntries))
 	}
 	return dialect{client, client, ":", t.Params.QoS}, cfg.Validate()
+}
+
+// zenoh serves both ways of a message at a congested link. The keep-alive is the lease that the router is told.
+func (s *sessions) zenoh(protocol string, cred Credentials) (dialect, error) {
+	cfg := &zenoh.Config{
+		User: cred.User, Password: cred.Password, Block: protocol == plan.ZenohBlock, Lease: s.share.Trial.Params.Connect.KeepAlive,
+	}
+	client := func(id string) proto.Client { return zenoh.NewClient(cfg, id) }
+	congestion := "drop"
+	if cfg.Block {
+		congestion = "block"
+	}
+	s.settings = append(s.settings, "congestion="+congestion, "reliability=reliable", "priority=data")
+	return dialect{pub: client, sub: client, separator: "/"}, cfg.Validate()
 }
 
 // publisher describes publishing connection n.

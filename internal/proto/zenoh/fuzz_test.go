@@ -37,7 +37,9 @@ func FuzzClientFeed(f *testing.F) {
 		slices.Concat(batch("e6 05 02 3d 00 01 'a 01 04 'ab"), batch("04"), batch("26 06 'cd"), batch("e6 07 02", "3d"), batch("e6 08 03")),
 		batch("25 00", "be 01 2108 62 01 00 03 'a/b", "9e2108 01 05", "9e2108 83 01 5f 03 010001", "1e 04 01 00", "1e 07 02", "39 01 38 00 01 'a"),
 		batch("25 00", "bd 01 02 '/c 210d 21 80dbbbadc3fce7866b 02 aabb 02 'hi", "3d 00 01 'k c1 03 02 's! 43 02 'at 01 'A", "5f 01 02 'om", "1f 01"),
-		batch("23 05"), batch("04", "05 00"), {0, 0, 0, 0}, []byte("HTTP/1.1 400\r\n"), batch("61 09 00 01 0a 00c0 01 'c", "62 0a 05"),
+		batch("23 05"), batch("04", "05 00"),
+		{0, 0, 0, 0},
+		[]byte("HTTP/1.1 400\r\n"), batch("61 09 00 01 0a 00c0 01 'c", "62 0a 05"),
 	} {
 		f.Add(in, uint64(1))
 	}

@@ -58,7 +58,6 @@ type Server struct {
 	nonce  uint64 // of the challenge
 	subs   []served
 	phase  phase
-	lease  time.Duration // of the client
 	cookie []byte
 }
 

@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
-	"math/bits"
 )
 
 const (
@@ -169,9 +168,6 @@ func appendNumber(out []byte, v uint64) []byte {
 	}
 	return append(out, byte(v))
 }
-
-// numberLen is how many bytes appendNumber appends.
-func numberLen(v uint64) int { return min(9, max(1, (bits.Len64(v)+6)/7)) }
 
 // appendBytes appends a counted string.
 func appendBytes[T ~string | ~[]byte](out []byte, b T) []byte {
