@@ -31,6 +31,8 @@ type planFlags struct {
 	samples  bool
 	machine  string
 	noLimits bool
+	link     string
+	backend  string
 	quick    bool
 	limits   []string
 }
@@ -45,6 +47,8 @@ func (f *planFlags) register(cmd *cobra.Command) {
 	flags.BoolVar(&f.samples, "samples", false, "keep the times of every single message (samples.bin)")
 	flags.StringVar(&f.machine, "machine", "", "the `COMPUTER` that brokers are held to: 1cpu-2gb, 2cpu-4gb, 4cpu-8gb, or '{cpus: 1.5, memory: 512MiB, files: 300000}'")
 	flags.BoolVar(&f.noLimits, "no-limits", false, "let brokers have the whole host whatever machine is asked for, and mark the results")
+	flags.StringVar(&f.link, "link", "", "the `NETWORK` between clients and brokers: lpwan, extreme, … (see mqlab link list), or none")
+	flags.StringVar(&f.backend, "link-backend", "", "how the link is made: auto, tun, netstack, proxy, netem, toxiproxy (`BACKEND`)")
 	flags.StringArrayVar(&f.limits, "limit", nil, limitUsage)
 	flags.BoolVar(&f.quick, "quick", false, "shorter phases and fewer repetitions: a first look, not a result")
 }
@@ -91,6 +95,12 @@ func (f *planFlags) load(cmd *cobra.Command, args []string) (*source, error) {
 	}
 	if changed("machine") {
 		s.On(f.machine)
+	}
+	if changed("link") {
+		s.Over(f.link)
+	}
+	if changed("link-backend") {
+		s.LinkBy(f.backend)
 	}
 	if f.noLimits {
 		s.IgnoreMachine()

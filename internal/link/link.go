@@ -83,6 +83,26 @@ type Counters struct {
 // packet, and may be called for both directions at once.
 type Observer func(way Direction, at int64, packet []byte, v Verdict)
 
+// Since is what became of the packets since an earlier reading. InFlight and LongestWait have no difference: they stay as they are.
+func (c Counters) Since(before Counters) Counters {
+	for _, x := range []struct{ now, before *Count }{
+		{&c.Offered, &before.Offered},
+		{&c.Carried, &before.Carried},
+		{&c.Lost, &before.Lost},
+		{&c.QueueDropped, &before.QueueDropped},
+		{&c.Outage, &before.Outage},
+		{&c.Duplicated, &before.Duplicated},
+		{&c.Corrupted, &before.Corrupted},
+		{&c.Overrun, &before.Overrun},
+	} {
+		x.now.Packets -= x.before.Packets
+		x.now.Bytes -= x.before.Bytes
+	}
+	c.AirTime -= before.AirTime
+	c.Waited -= before.Waited
+	return c
+}
+
 // Config is what a backend opens a network with.
 type Config struct {
 	Profile Profile

@@ -45,3 +45,11 @@ func (host) ListenPacket(ctx context.Context, network, addr string) (net.PacketC
 func (host) Command(ctx context.Context, name string, args ...string) *exec.Cmd {
 	return exec.CommandContext(ctx, name, args...)
 }
+
+// Userland is a Place whose connections are not sockets of the kernel, so that only what asks no more of them than a net.Conn can use
+// them.
+type Userland interface {
+	Place
+	// Userland says what makes the connections, in a few words.
+	Userland() string
+}

@@ -16,6 +16,7 @@ func PrintJSON(w io.Writer, p *Plan) error {
 	type trial struct {
 		Trial
 		Estimate Estimate `json:"estimate"`
+		Need     *Need    `json:"need,omitempty"` // of its link
 	}
 	out := struct {
 		*Plan
@@ -23,7 +24,10 @@ func PrintJSON(w io.Writer, p *Plan) error {
 		Trials   []trial  `json:"trials"`
 	}{Plan: p, Estimate: p.Estimate(), Trials: make([]trial, len(p.Trials))}
 	for i, t := range p.Trials {
-		out.Trials[i] = trial{t, t.Estimate()}
+		out.Trials[i] = trial{Trial: t, Estimate: t.Estimate()}
+		if n, ok := t.Need(); ok {
+			out.Trials[i].Need = &n
+		}
 	}
 	enc := json.NewEncoder(w)
 	enc.SetIndent("", "  ")
@@ -66,12 +70,38 @@ func Print(w io.Writer, p *Plan, width int) error {
 	for _, w := range p.Warnings() {
 		t.line("warning", w)
 	}
+	t.needs(p)
 	if p.Search == nil {
 		t.b.WriteByte('\n')
 		t.order(p)
 	}
 	_, err := io.WriteString(w, t.b.String())
 	return err
+}
+
+// needs says what the trials need of their links: the most demanding of each subject and link.
+func (t *text) needs(p *Plan) {
+	type place struct{ subject, link string }
+	var order []place
+	worst := map[place]*Trial{}
+	for i := range p.Trials {
+		trial := &p.Trials[i]
+		n, ok := trial.Need()
+		if !ok || need(trial) == "" {
+			continue
+		}
+		at := place{trial.Subject.Name, trial.Params.Link.Name}
+		before, seen := worst[at]
+		if !seen {
+			order = append(order, at)
+		} else if m, _ := before.Need(); n.times() <= m.times() {
+			continue
+		}
+		worst[at] = trial
+	}
+	for _, at := range order {
+		t.line("need", need(worst[at]))
+	}
 }
 
 // text is a page of labelled, wrapped lines.
@@ -124,6 +154,9 @@ func (t *text) params(p *Plan) {
 		each(func(p *Params) string { return strconv.Itoa(int(p.QoS)) }))
 	if slices.ContainsFunc(p.Trials, func(t Trial) bool { return t.Params.Profile.Limited() }) {
 		t.line("machine", each(func(p *Params) string { return p.Profile.describe() }))
+	}
+	if slices.ContainsFunc(p.Trials, func(t Trial) bool { return t.Params.Link.Emulated() }) {
+		t.line("link", each(func(p *Params) string { return p.Link.describe() }))
 	}
 	t.line("phases", "settle "+each(func(p *Params) string { return p.Phases.Settle.String() })+
 		", warm-up "+each(func(p *Params) string { return p.Phases.WarmUp.String() })+

@@ -202,6 +202,7 @@ func (r *resolver) params(p *scenario.Point) Params {
 			Off: p.Machine.Name != "" && r.noLimits,
 		},
 	}
+	out.Link = r.link(p)
 	if l.Rate.Max {
 		out.Pacing = "max"
 	}

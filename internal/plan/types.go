@@ -117,6 +117,7 @@ type Params struct {
 	Outages      Outages      `json:"outages,omitzero"`
 	Samples      bool         `json:"samples,omitempty"`
 	Profile      Profile      `json:"profile,omitzero"` // the machine that the broker is held to
+	Link         Link         `json:"link,omitzero"`    // between clients and brokers
 	Set          []Assignment `json:"set,omitempty"`    // the matrix values of this point, in the order written
 }
 

@@ -48,6 +48,7 @@ func build(s *summary.Summary, o *Options) *document {
 	if o.Searches == nil {
 		d.messages(s, groups)
 	}
+	d.link(s)
 	if o.Trials {
 		d.trials(s)
 	}

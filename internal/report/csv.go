@@ -226,6 +226,31 @@ func (r *csvFields) connections(t *summary.Trial) {
 	r.add("wire_bytes_up", up)
 	r.add("wire_bytes_down", down)
 	r.add("wire_retransmitted_segments", again)
+	r.link(t.Link)
+}
+
+// link has what was between clients and brokers; everything is empty on the host's own network.
+func (r *csvFields) link(l *summary.Link) {
+	if l == nil {
+		l = new(summary.Link)
+	}
+	r.add("link_profile", l.Profile)
+	r.add("link_backend", l.Backend)
+	r.add("link_congestion_control", l.Facts.CongestionControl)
+	for _, w := range []struct {
+		name string
+		way  *summary.LinkWay
+	}{{"link_up_", l.Up}, {"link_down_", l.Down}} {
+		if w.way == nil {
+			w.way = new(summary.LinkWay)
+		}
+		r.add(w.name+"offered_bits_per_s", w.way.Offered)
+		r.add(w.name+"carried_bits_per_s", w.way.Carried)
+		r.add(w.name+"utilisation_ratio", w.way.Utilisation)
+		r.add(w.name+"lost_ratio", w.way.Lost)
+		r.add(w.name+"queue_dropped_ratio", w.way.Dropped)
+		r.add(w.name+"standing_queue_ns", w.way.StandingQueue)
+	}
 }
 
 func (r *csvFields) churn(c *summary.Churn) {

@@ -100,6 +100,7 @@ func (d *document) resources(t *summary.Trial) {
 	if w := t.Wire; w != nil {
 		sec.facts("wire", fact("up", size(w.BytesUp)), fact("down", size(w.BytesDown)), fact("retransmitted segments", number(w.Retransmitted)))
 	}
+	sec.linkDetail(t.Link)
 }
 
 // ratioOrNone writes a part of a whole, "" if it is not known.

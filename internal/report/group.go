@@ -135,6 +135,9 @@ func (g *group) load() string {
 	if faults := each(faults); faults != "" {
 		text += "; " + faults
 	}
+	if link := each(linkName); link != "" {
+		text += "; " + link
+	}
 	return text + "."
 }
 

@@ -30,6 +30,7 @@ type TrialRecord struct {
 	Connections  Connections   `json:"connections"`
 	Churn        *Churn        `json:"churn,omitempty"`
 	Wire         *Wire         `json:"wire,omitempty"`
+	Link         *Link         `json:"link,omitempty"` // absent: the host's own network
 	Generator    Generator     `json:"generator"`
 	Totals       []GroupTotal  `json:"totals,omitempty"`  // by window group; with what is known only at the end (lost, unconfirmed)
 	Streams      []StreamTotal `json:"streams,omitempty"` // optional

@@ -50,6 +50,7 @@ func (p *Point) check(problems *Errors) {
 	p.checkNames(report)
 	p.checkFaults(report)
 	p.checkOutages(report)
+	p.checkNetwork(report)
 	if p.Subscriber.HoldAcks && p.Load.QoS == 0 {
 		report("subscriber.hold_acks", "at QoS 0 nothing is acknowledged: set load.qos to 1 or 2")
 	}

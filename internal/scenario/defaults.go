@@ -25,6 +25,7 @@ func Defaults() Settings {
 		},
 		Broker:  Broker{Instances: 1},
 		Outages: Outages{Kind: "none", Side: "both", Spread: "exponential", RepairSpread: "fixed"},
+		Network: Network{Backend: "auto"},
 		Phases: Phases{
 			Settle:  500 * time.Millisecond,
 			WarmUp:  2 * time.Second,

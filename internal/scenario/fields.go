@@ -159,6 +159,15 @@ func (f field) set(text string) error {
 	case *Part:
 		part, err := parsePart(text)
 		return assign(p, part, err)
+	case *Share:
+		share, err := parseShare(text)
+		return assign(p, share, err)
+	case *BitRate:
+		rate, err := parseBitRate(text)
+		return assign(p, rate, err)
+	case *Packets:
+		n, err := parsePackets(text)
+		return assign(p, n, err)
 	case *Machine:
 		m, err := parseMachine(text)
 		return assign(p, m, err)

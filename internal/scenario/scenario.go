@@ -28,7 +28,7 @@ type Scenario struct {
 	// Seed makes everything random repeatable: 0 to 2^53-1, so that every JSON reader keeps it. Absent: a new one.
 	Seed *uint64 `yaml:"seed"`
 	// Matrix sweeps keys: a dotted key (load.payload) and the list of its values. The first key varies slowest. Any
-	// single-valued key below load, connect, subscriber, phases and engine can be swept, machine and samples too; subjects is
+	// single-valued key below load, connect, subscriber, phases, network and engine can be swept, machine and samples too; subjects is
 	// the same as above.
 	Matrix Matrix `yaml:"matrix"`
 
@@ -81,6 +81,8 @@ type Settings struct {
 	// Machine is the computer that the broker gets: 1cpu-2gb, 2cpu-4gb, 4cpu-8gb, or {cpus: 1.5, memory: 512MiB, files:
 	// 300000}. CPU time, memory (no swap) and open files of all its processes are held to it. Absent, or host: all of this one.
 	Machine Machine `yaml:"machine"`
+	// Network says what lies between clients and brokers.
+	Network Network `yaml:"network" short:"link"`
 	// Samples keeps due, sent and received times of every single message.
 	Samples bool `yaml:"samples"`
 }

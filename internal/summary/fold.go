@@ -118,7 +118,7 @@ func trialOf(rec *run.Trial) Trial {
 	t := Trial{
 		ID: rec.Trial.ID, Cell: rec.Trial.Cell, Point: rec.Trial.Point, Repetition: rec.Trial.Repetition,
 		Started: rec.Started, State: rec.State, Failure: rec.Failure, Subject: subjectOf(rec), Params: rec.Trial.Params,
-		Promise: promiseOf(rec), Counts: f.countsOf(), Rates: f.ratesOf(), Client: rec.Client, Wire: rec.Wire, Events: rec.Events,
+		Promise: promiseOf(rec), Counts: f.countsOf(), Rates: f.ratesOf(), Client: rec.Client, Wire: rec.Wire, Link: linkOf(rec), Events: rec.Events,
 	}
 	if rec.Checks.Measured > 0 {
 		t.Measured = new(rec.Checks.Measured)

@@ -64,6 +64,7 @@ type Trial struct {
 	Connections *Connections `json:"connections,omitempty"`
 	Churn       *Churn       `json:"churn,omitempty"`
 	Wire        *run.Wire    `json:"wire,omitempty"`
+	Link        *Link        `json:"link,omitempty"` // absent: the host's own network
 	Sharing     *Sharing     `json:"sharing,omitempty"`
 	Recovery    *Recovery    `json:"recovery,omitempty"`
 	Bottleneck  *Bottleneck  `json:"bottleneck,omitempty"`

@@ -12,7 +12,7 @@ import (
 func (j *job) start(ctx context.Context) (err error) {
 	p := &j.trial.Params
 	o := broker.Options{
-		Place: j.Place, Guard: j.Guard, MaxMessageBytes: p.PayloadBytes, Profile: p.Profile, Persistence: p.Persistence,
+		Place: j.home(), Guard: j.Guard, MaxMessageBytes: p.PayloadBytes, Profile: p.Profile, Persistence: p.Persistence,
 	}
 	if j.trial.Subject.Bridge != nil {
 		j.broker, j.second, err = broker.StartBridged(ctx, j.trial.Subject, o, p.QoS)

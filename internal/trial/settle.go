@@ -80,6 +80,7 @@ func (j *job) describeWorker(r *worker.Result) {
 	if r.TCP != nil {
 		j.record.Wire = wire(r.TCP)
 	}
+	j.agree(r)
 	g := &j.record.Generator
 	g.Cores = cores(r.Facts)
 	if r.Used.HasCPU {

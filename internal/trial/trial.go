@@ -55,8 +55,9 @@ type job struct {
 	record  *run.TrialRecord
 	windows *windowQueue
 	broker  *broker.Instance
-	second  *broker.Instance        // behind a bridge; nil = there is none
-	others  []*broker.Instance      // side by side with the first
+	second  *broker.Instance   // behind a bridge; nil = there is none
+	others  []*broker.Instance // side by side with the first
+	network network
 	giveUp  context.CancelCauseFunc // ends the trial
 	conns   *engine.Connections     // at the end of the load; nil = there was none yet
 
@@ -119,6 +120,10 @@ func (j *job) do(ctx context.Context) (err error) {
 			j.record.Broker.Stderr = e.Error()
 		}
 	}()
+	if err := j.openLink(ctx); err != nil {
+		return interrupted(ctx, err)
+	}
+	defer func() { err = errors.Join(err, j.closeLink()) }()
 	if err := j.start(ctx); err != nil {
 		return interrupted(ctx, err)
 	}
@@ -188,7 +193,7 @@ func (j *job) drive(ctx context.Context) error {
 	for _, b := range j.others {
 		share.Others = append(share.Others, worker.Address{URL: b.URL, SubscribeURL: b.SubscribeURL})
 	}
-	w, err := worker.NewLocal(share, worker.Credentials(login), j.Place, sink)
+	w, err := worker.NewLocal(share, worker.Credentials(login), j.devices(), sink)
 	if err != nil {
 		return err
 	}
@@ -216,6 +221,9 @@ func (j *job) drive(ctx context.Context) error {
 		return err
 	}
 	monitoring.begin(j.measure)
+	watching, stopWatch := context.WithCancel(ctx)
+	defer stopWatch()
+	j.network.watch(watching, j.measure, j.trial.Params.Phases.Measure)
 	stopFaults := j.startFaults(ctx)
 	result, err := w.Measure(ctx)
 	err = errors.Join(err, stopFaults())

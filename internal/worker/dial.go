@@ -78,7 +78,10 @@ func (d *dialer) sources() []string {
 
 // needs says what it is about the connections that event loops cannot do; "" = nothing.
 func (d *dialer) needs() string {
+	user, userland := d.place.(netns.Userland)
 	switch {
+	case userland:
+		return user.Userland()
 	case d.tls != nil:
 		return "TLS"
 	case d.upgrade != nil:
@@ -111,7 +114,7 @@ func (d *dialer) connect(ctx context.Context, start int64) (engine.Dialled, erro
 		return engine.Dialled{}, d.explain(err)
 	}
 	established := clock.Now()
-	if tcp, ok := conn.(*net.TCPConn); ok {
+	if tcp, ok := conn.(interface{ SetNoDelay(on bool) error }); ok {
 		if err := tcp.SetNoDelay(d.noDelay); err != nil {
 			return engine.Dialled{}, errors.Join(err, conn.Close())
 		}

@@ -143,6 +143,15 @@ func (n *Network) Retransmitted() (up, down uint64) {
 	return n.device.Stats().TCP.Retransmits.Value(), n.broker.Stats().TCP.Retransmits.Value()
 }
 
+// Sent is what the stacks have sent so far by their own account, at the network layer.
+func (n *Network) Sent() (up, down link.Count) {
+	count := func(s *stack.Stack) link.Count {
+		sent := s.NICInfo()[card].Stats.Tx
+		return link.Count{Packets: sent.Packets.Value(), Bytes: sent.Bytes.Value()}
+	}
+	return count(n.device), count(n.broker)
+}
+
 // Facts are what is known about this link's emulation.
 func (n *Network) Facts() link.Facts {
 	f := n.facts

@@ -81,12 +81,13 @@ func (p *pipe) pop() (packet *stack.PacketBuffer, next time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	now := clock.Now()
-	due, any := p.machine.Next()
+	due, _ := p.machine.Next()
 	if data, ok := p.machine.Pop(now); ok {
 		p.late.Record(now - due)
 		return stack.NewPacketBuffer(stack.PacketBufferOptions{Payload: buffer.MakeWithData(data)}), 0
 	}
-	if due, any = p.machine.Next(); !any {
+	due, any := p.machine.Next()
+	if !any {
 		return nil, -1
 	}
 	return nil, max(time.Duration(due-now), 0)

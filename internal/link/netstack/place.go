@@ -38,6 +38,9 @@ func (d *devices) next() netip.Addr {
 	return d.last
 }
 
+// Userland implements netns.Userland.
+func (*devices) Userland() string { return "link backend netstack" }
+
 // Dial implements netns.Place for tcp and udp.
 func (d *devices) Dial(ctx context.Context, network, addr string) (net.Conn, error) {
 	to, err := d.network.hosts.towards(ctx, network, addr)

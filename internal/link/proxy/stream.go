@@ -45,6 +45,9 @@ const reach = 10 * time.Second
 // devices is where clients live.
 type devices struct{ network *Network }
 
+// Userland implements netns.Userland.
+func (devices) Userland() string { return "link backend proxy" }
+
 // Dial implements netns.Place for tcp.
 func (d devices) Dial(ctx context.Context, network, addr string) (net.Conn, error) {
 	if network != "tcp" && network != "tcp4" && network != "tcp6" {

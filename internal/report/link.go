@@ -1,0 +1,122 @@
+package report
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/mqlab/mqlab/internal/plan"
+	"github.com/mqlab/mqlab/internal/summary"
+)
+
+// link shows what lay between clients and brokers in each trial that had a link: what it was to be, how it was made, and what became
+// of the packets.
+func (d *document) link(s *summary.Summary) {
+	sec := d.section("The link")
+	t := &table{head: []string{
+		"trial", "subject", "link", "way", "offered", "carried", "of capacity", "lost", "dropped", "standing queue", "longest wait",
+	}, left: 4}
+	seen := map[string]bool{}
+	say := func(text string) {
+		if !seen[text] {
+			seen[text] = true
+			sec.say(plain, text)
+		}
+	}
+	for i := range s.Trials {
+		trial := &s.Trials[i]
+		l := trial.Link
+		if l == nil {
+			continue
+		}
+		p := &trial.Params.Link
+		say(fmt.Sprintf("%s: up %s; down %s. Figures: %s.", p.Name, plan.DescribePath(p.Up), plan.DescribePath(p.Down), p.Source))
+		say(madeBy(l))
+		for _, why := range l.Facts.Why {
+			say("Backend " + l.Backend + ": " + why + ".")
+		}
+		t.way(trial, "up", l.Up)
+		t.way(trial, "down", l.Down)
+	}
+	if len(t.rows) == 0 {
+		return
+	}
+	t.dropEmpty()
+	sec.add(t)
+	sec.say(plain, "Bytes are those of packets with their IP headers, in the measure window. lost: of the packets that were on the air; dropped: of those offered, for want of room in the queue; standing queue: the shortest mean wait of any second.")
+}
+
+// madeBy says how a link was made.
+func madeBy(l *summary.Link) string {
+	text := "Made by backend " + l.Backend
+	if l.Why != "" {
+		text += " (" + l.Why + ")"
+	}
+	if cc := l.Facts.CongestionControl; cc != "" {
+		text += ", TCP " + cc
+	}
+	return text + "."
+}
+
+// way adds one direction of a trial's link.
+func (t *table) way(trial *summary.Trial, name string, w *summary.LinkWay) {
+	if w == nil {
+		return
+	}
+	t.row(fmt.Sprint(trial.ID), trial.Subject.Name, trial.Link.Profile, name, bitRate(w.Offered), bitRate(w.Carried),
+		orUnknown(ratio(w.Utilisation)), orUnknown(ratio(w.Lost)), orUnknown(ratio(w.Dropped)), orUnknown(duration(w.StandingQueue)), orUnknown(duration(w.LongestWait)))
+}
+
+func bitRate(bits *float64) string {
+	if bits == nil {
+		return unknown
+	}
+	if *bits < 1000 {
+		return summary.Number(*bits) + " bit/s"
+	}
+	return plan.BitRate(rounded(*bits))
+}
+
+// rounded keeps three digits.
+func rounded(f float64) float64 {
+	scale := 1.0
+	for f/scale >= 1000 {
+		scale *= 10
+	}
+	return float64(int64(f/scale+0.5)) * scale
+}
+
+// linkName names the link of a group's points, and by what it was to be made.
+func linkName(p *plan.Params) string {
+	if !p.Link.Emulated() {
+		return ""
+	}
+	return "over link " + p.Link.Name
+}
+
+// linkDetail says in sentences what one trial's link did.
+func (s *section) linkDetail(l *summary.Link) {
+	if l == nil {
+		return
+	}
+	for _, w := range []struct {
+		name string
+		way  *summary.LinkWay
+	}{{"link up", l.Up}, {"link down", l.Down}} {
+		if w.way == nil {
+			continue
+		}
+		total := &w.way.Total
+		s.facts(w.name, fact("packets offered", summary.Count(total.Offered.Packets)), fact("carried", summary.Count(total.Carried.Packets)),
+			fact("lost", summary.Count(total.Lost.Packets)), fact("dropped", summary.Count(total.QueueDropped.Packets)),
+			fact("in an outage", summary.Count(total.Outage.Packets)), fact("in flight at the end", summary.Count(total.InFlight.Packets)))
+	}
+	if late := l.Facts.Late; late.Packets > 0 {
+		s.facts("link emulation", fact("late p50", summary.Duration(int64(late.P50))), fact("p99", summary.Duration(int64(late.P99))), fact("max", summary.Duration(int64(late.Max))))
+	}
+	if a := l.Agreement; a != nil {
+		s.facts("bytes up", fact("by TCP", summary.Bytes(a.TCPBytes)+" ("+a.By+")"), fact("by the link", summary.Bytes(a.LinkBytes)), fact("difference", fmt.Sprintf("%.2f %%", a.Ratio*100)))
+	}
+	for _, o := range l.Outages {
+		s.facts("outage", string(o.Kind), "at "+o.At.Round(time.Millisecond).String(), "for "+o.For.Round(time.Millisecond).String())
+	}
+}

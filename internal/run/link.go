@@ -1,0 +1,51 @@
+package run
+
+import (
+	"time"
+
+	"github.com/mqlab/mqlab/internal/link"
+)
+
+// Link is how the network between clients and brokers was made, and what it did. What it was to be is in plan.Params.
+type Link struct {
+	Backend string     `json:"backend"`       // that was taken
+	Why     string     `json:"why,omitempty"` // it was taken
+	Facts   link.Facts `json:"facts"`
+	Up      *LinkWay   `json:"up,omitempty"` // absent: the backend does not count
+	Down    *LinkWay   `json:"down,omitempty"`
+	// Intervals are readings over the measure window, one after the other.
+	Intervals []LinkInterval `json:"intervals,omitempty"`
+	Outages   []link.Outage  `json:"outages,omitempty"`
+	Agreement *LinkAgreement `json:"agreement,omitempty"`
+}
+
+// LinkWay is what became of the packets of one direction.
+type LinkWay struct {
+	Total    link.Counters `json:"total"`    // of the whole trial, connecting and drain included
+	Measured link.Counters `json:"measured"` // of the measure window; in_flight and longest_wait_ns as they were at its end
+}
+
+// LinkInterval is what a link did since the interval before.
+type LinkInterval struct {
+	T    int64    `json:"t_ns"` // its end, since the measure window opened
+	Up   LinkFlow `json:"up"`
+	Down LinkFlow `json:"down"`
+}
+
+// LinkFlow is what went in one direction, in bytes at the network layer.
+type LinkFlow struct {
+	Offered  uint64        `json:"offered_bytes"`
+	Carried  uint64        `json:"carried_bytes"`
+	Lost     uint64        `json:"lost_bytes,omitempty"`
+	Dropped  uint64        `json:"queue_dropped_bytes,omitempty"`
+	Outage   uint64        `json:"outage_bytes,omitempty"`
+	InFlight uint64        `json:"in_flight_bytes,omitempty"` // at its end
+	Wait     time.Duration `json:"mean_wait_ns,omitempty"`    // for the rate, of the packets that were accepted
+}
+
+// LinkAgreement compares the link's account of what devices sent with that of their TCP.
+type LinkAgreement struct {
+	By        string `json:"by"` // TCP_INFO of the sockets, or the stack's own counters
+	TCPBytes  uint64 `json:"tcp_bytes"`
+	LinkBytes uint64 `json:"link_bytes"`
+}

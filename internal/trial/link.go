@@ -1,0 +1,180 @@
+package trial
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/mqlab/mqlab/internal/broker"
+	"github.com/mqlab/mqlab/internal/clock"
+	"github.com/mqlab/mqlab/internal/link"
+	"github.com/mqlab/mqlab/internal/link/emulate"
+	"github.com/mqlab/mqlab/internal/netns"
+	"github.com/mqlab/mqlab/internal/plan"
+	"github.com/mqlab/mqlab/internal/run"
+	"github.com/mqlab/mqlab/internal/worker"
+)
+
+// tcpIPBytes is the header of a segment of the kernel: IPv4 20, TCP 20, time stamps 12 (RFC 791, RFC 9293, RFC 7323).
+const tcpIPBytes = 52
+
+// mostIntervals is how many readings of a link a trial has at most.
+const mostIntervals = 600
+
+// network is the link of a trial. The zero value is this host's own network.
+type network struct {
+	emulate.Network          // nil = there is none
+	start           reading  // when measuring began
+	end             *reading // nil = not yet
+	intervals       []run.LinkInterval
+	done            chan struct{} // closed when the last reading was taken; nil = there is no watch
+}
+
+// reading is what the counters said at a time.
+type reading struct {
+	at       int64 // monotonic
+	up, down link.Counters
+}
+
+// options say how the link of a trial is made.
+func options(t *plan.Trial) emulate.Options {
+	l := &t.Params.Link
+	return emulate.Options{
+		Config:  link.Config{Profile: l.Profile, Seed: t.Seed, CongestionControl: l.CongestionControl},
+		Backend: l.Backend, Outside: outside(&t.Subject), Toxiproxy: l.Toxiproxy,
+	}
+}
+
+// outside reports whether a broker is no process of the lab.
+func outside(s *plan.Subject) bool {
+	for ; s != nil; s = s.Bridge {
+		if s.Runtime == broker.External || s.Runtime == broker.Docker {
+			return true
+		}
+	}
+	return false
+}
+
+// openLink makes the network of the trial, if it has one.
+func (j *job) openLink(ctx context.Context) error {
+	if !j.trial.Params.Link.Emulated() {
+		return nil
+	}
+	n, choice, err := emulate.Open(ctx, options(&j.trial))
+	if err != nil {
+		return err
+	}
+	j.network.Network = n
+	j.record.Link = &run.Link{Backend: choice.Backend, Why: choice.Why}
+	return nil
+}
+
+// devices is where clients live.
+func (j *job) devices() netns.Place {
+	if j.network.Network == nil {
+		return j.Place
+	}
+	return j.network.Device()
+}
+
+// home is where brokers live.
+func (j *job) home() netns.Place {
+	if j.network.Network == nil {
+		return j.Place
+	}
+	return j.network.Broker()
+}
+
+func (n *network) read() reading {
+	up, down := n.Counters()
+	return reading{clock.Now(), up, down}
+}
+
+// watch reads the counters over the measure window, which starts at the monotonic time measure.
+func (n *network) watch(ctx context.Context, measure int64, length time.Duration) {
+	if n.Network == nil {
+		return
+	}
+	n.done = make(chan struct{})
+	every := max(time.Second, length/mostIntervals)
+	go func() {
+		defer close(n.done)
+		if sleep(ctx, time.Duration(measure-clock.Now())) != nil {
+			return
+		}
+		n.start = n.read()
+		last := n.start
+		for end := measure + int64(length); last.at < end && ctx.Err() == nil; {
+			_ = sleep(ctx, time.Duration(min(last.at+int64(every), end)-clock.Now()))
+			next := n.read()
+			n.intervals = append(n.intervals, run.LinkInterval{
+				T: next.at - measure, Up: flow(next.up, last.up), Down: flow(next.down, last.down),
+			})
+			last = next
+		}
+		n.end = &last
+	}()
+}
+
+func flow(now, before link.Counters) run.LinkFlow {
+	d := now.Since(before)
+	f := run.LinkFlow{
+		Offered: d.Offered.Bytes, Carried: d.Carried.Bytes, Lost: d.Lost.Bytes, Dropped: d.QueueDropped.Bytes, Outage: d.Outage.Bytes,
+		InFlight: now.InFlight.Bytes,
+	}
+	if accepted := d.Offered.Packets - d.QueueDropped.Packets - d.Outage.Packets; accepted > 0 && d.Waited > 0 {
+		f.Wait = d.Waited / time.Duration(accepted)
+	}
+	return f
+}
+
+// closeLink writes down what the link did, and ends it.
+func (j *job) closeLink() error {
+	n := &j.network
+	if n.Network == nil {
+		return nil
+	}
+	if n.done != nil {
+		<-n.done
+	}
+	r, last := j.record.Link, n.read()
+	r.Facts, r.Intervals = n.Facts(), n.intervals
+	if last.up.Offered.Packets+last.down.Offered.Packets > 0 { // else it does not count
+		r.Up, r.Down = &run.LinkWay{Total: last.up}, &run.LinkWay{Total: last.down}
+		if n.end != nil {
+			r.Up.Measured, r.Down.Measured = n.end.up.Since(n.start.up), n.end.down.Since(n.start.down)
+		}
+	}
+	j.record.Client.CongestionControl = r.Facts.CongestionControl
+	if err := n.Close(); err != nil {
+		return fmt.Errorf("close the link: %w", err)
+	}
+	return nil
+}
+
+// stackAccount is a network that counts by itself what its TCP has sent.
+type stackAccount interface {
+	Sent() (up, down link.Count)
+}
+
+// agree compares the link's account of what devices have sent so far with that of their TCP. Sockets tell only while they are open,
+// so it is known only if none was lost.
+func (j *job) agree(r *worker.Result) {
+	n := &j.network
+	if n.Network == nil {
+		return
+	}
+	up, _ := n.Counters()
+	c := &r.Connections
+	switch s, own := n.Network.(stackAccount); {
+	case own:
+		sent, _ := s.Sent()
+		j.record.Link.Agreement = &run.LinkAgreement{By: "stack", TCPBytes: sent.Bytes, LinkBytes: up.Offered.Bytes}
+	case r.TCP != nil && c.Lost == 0 && c.Failed == 0 && up.Offered.Bytes > 0:
+		all := r.TCP.Publishers
+		all.Add(r.TCP.Subscribers)
+		j.record.Link.Agreement = &run.LinkAgreement{
+			By: "TCP_INFO", TCPBytes: all.BytesSent + tcpIPBytes*all.SegmentsOut, LinkBytes: up.Offered.Bytes,
+		}
+	}
+}
