@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mqlab/mqlab/internal/broker"
+	"github.com/mqlab/mqlab/internal/crew"
 	"github.com/mqlab/mqlab/internal/guard"
 	"github.com/mqlab/mqlab/internal/link/tun"
 	"github.com/mqlab/mqlab/internal/scenario"
@@ -40,6 +41,8 @@ func mqlab() int {
 			return guard.Main(os.Stdin)
 		case tun.Verb:
 			return tun.Main(os.Args[2:])
+		case crew.Verb:
+			return crew.Main(os.Stdin, os.Stdout)
 		case broker.LimitedVerb:
 			return broker.Limited(os.Args[2:])
 		case broker.Verb:

@@ -11,6 +11,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/mqlab/mqlab/internal/broker"
+	"github.com/mqlab/mqlab/internal/crew"
 	"github.com/mqlab/mqlab/internal/guard"
 	"github.com/mqlab/mqlab/internal/plan"
 )
@@ -18,7 +19,7 @@ import (
 // TestMain lets the test binary be mqlab: under its name for scripts, and by its hidden verbs as its own guard and embedded
 // brokers.
 func TestMain(m *testing.M) {
-	hidden := []string{guard.Verb, broker.Verb, broker.LimitedVerb}
+	hidden := []string{guard.Verb, broker.Verb, broker.LimitedVerb, crew.Verb}
 	if len(os.Args) > 1 && slices.Contains(hidden, os.Args[1]) {
 		os.Exit(mqlab())
 	}

@@ -35,6 +35,10 @@ type planFlags struct {
 	backend  string
 	quick    bool
 	limits   []string
+	pin      bool
+	noPin    bool
+
+	generators int
 }
 
 func (f *planFlags) register(cmd *cobra.Command) {
@@ -49,6 +53,9 @@ func (f *planFlags) register(cmd *cobra.Command) {
 	flags.BoolVar(&f.noLimits, "no-limits", false, "let brokers have the whole host whatever machine is asked for, and mark the results")
 	flags.StringVar(&f.link, "link", "", "the `NETWORK` between clients and brokers: lpwan, extreme, … (see mqlab link list), or none")
 	flags.StringVar(&f.backend, "link-backend", "", "how the link is made: auto, tun, netstack, proxy, netem, toxiproxy (`BACKEND`)")
+	flags.IntVar(&f.generators, "generators", 0, "processes that generate the load (default: as few as the limit of open files allows)")
+	flags.BoolVar(&f.pin, "pin", false, "hold brokers and generator to different cores (default: where there are four or more)")
+	flags.BoolVar(&f.noPin, "no-pin", false, "let brokers and generator share all cores")
 	flags.StringArrayVar(&f.limits, "limit", nil, limitUsage)
 	flags.BoolVar(&f.quick, "quick", false, "shorter phases and fewer repetitions: a first look, not a result")
 }
@@ -105,6 +112,15 @@ func (f *planFlags) load(cmd *cobra.Command, args []string) (*source, error) {
 	if f.noLimits {
 		s.IgnoreMachine()
 	}
+	if changed("generators") {
+		s.Generate(f.generators)
+	}
+	if f.pin && f.noPin {
+		return nil, usageError("--pin and --no-pin exclude each other")
+	}
+	if f.pin || f.noPin {
+		s.Pin(f.pin)
+	}
 	for _, limit := range f.limits {
 		s.Limit(limit)
 	}
@@ -145,11 +161,13 @@ func (s *source) locate(subject *plan.Subject) {
 
 // resolve makes the plan. Brokers that are not installed are left out where the scenario says auto.
 func (s *source) resolve(ctx context.Context) (*plan.Plan, error) {
+	facts := doctor.Quick()
 	p, err := plan.Resolve(s.Scenario, plan.Options{
 		Seed:      rand.Uint64() >> 11, // exact in every JSON reader
 		Installed: func(subject plan.Subject) bool { return broker.Find(ctx, subject).OK },
 		ReadFile:  func(name string) ([]byte, error) { return os.ReadFile(s.beside(name)) },
-		Unfit:     unfit(doctor.Quick()),
+		Unfit:     unfit(facts),
+		Sockets:   facts.Sockets(),
 
 		SearchLimit: capacity.Need,
 	})

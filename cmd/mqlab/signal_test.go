@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"syscall"
@@ -20,6 +21,7 @@ import (
 	"github.com/prometheus/procfs"
 
 	"github.com/mqlab/mqlab/internal/broker"
+	"github.com/mqlab/mqlab/internal/crew"
 	"github.com/mqlab/mqlab/internal/plan"
 	"github.com/mqlab/mqlab/internal/summary"
 )
@@ -247,19 +249,43 @@ func TestBrokerDies(t *testing.T) {
 		t.Fatal(err)
 	}
 	l.measuring()
-	killed := false
-	for _, p := range l.processes() {
-		if line, _ := p.CmdLine(); len(line) > 1 && line[1] == broker.Verb {
-			killed = syscall.Kill(p.PID, syscall.SIGKILL) == nil
-		}
-	}
-	if !killed {
-		t.Fatal("the broker was not found")
-	}
+	l.killOne(broker.Verb)
 	if code := l.code(); code != exitFailed {
 		t.Errorf("exit code %d, want %d", code, exitFailed)
 	}
 	if !strings.Contains(l.stderr.String(), "\nmqlab: mochi was ended by signal 9 (killed) during the trial") {
+		t.Errorf("stderr: %s", &l.stderr)
+	}
+	l.clean()
+}
+
+// killOne ends by force a process that has this hidden verb.
+func (l *lab) killOne(verb string) {
+	l.t.Helper()
+	for _, p := range l.processes() {
+		if line, _ := p.CmdLine(); len(line) > 1 && line[1] == verb {
+			if err := syscall.Kill(p.PID, syscall.SIGKILL); err != nil {
+				l.t.Fatal(err)
+			}
+			return
+		}
+	}
+	l.t.Fatalf("no process with the verb %s was found", verb)
+}
+
+// TestGeneratorDies ends one of three generator processes by force: the trial fails and says so.
+func TestGeneratorDies(t *testing.T) {
+	l := command(t, append([]string{"run", "quick", "--generators", "3"}, load...)...)
+	l.Args = append(l.Args, "--repeat", "1")
+	if err := l.Start(); err != nil {
+		t.Fatal(err)
+	}
+	l.measuring()
+	l.killOne(crew.Verb)
+	if code := l.code(); code != exitFailed {
+		t.Errorf("exit code %d, want %d", code, exitFailed)
+	}
+	if want := regexp.MustCompile(`\nmqlab: generator process \d of 3 ended: signal: killed`); !want.MatchString(l.stderr.String()) {
 		t.Errorf("stderr: %s", &l.stderr)
 	}
 	l.clean()
@@ -280,15 +306,15 @@ func TestKill(t *testing.T) {
 		times = 3
 	}
 	rng := rand.New(rand.NewPCG(2, 20))
-	for range times {
+	for i := range times {
 		after := time.Duration(rng.Int64N(int64(1500 * time.Millisecond)))
-		t.Run(after.String(), func(t *testing.T) { killAfter(t, after, brokers) })
+		t.Run(after.String(), func(t *testing.T) { killAfter(t, after, brokers, 1+i%2) })
 	}
 }
 
-func killAfter(t *testing.T, after time.Duration, brokers string) {
+func killAfter(t *testing.T, after time.Duration, brokers string, generators int) {
 	l := command(t, "run", "quick", "--brokers", brokers, "--duration", "300ms", "--repeat", "2", "--set", "load.rate=200/s",
-		"--set", "phases.settle=0s", "--set", "phases.warmup=0s")
+		"--set", "phases.settle=0s", "--set", "phases.warmup=0s", "--generators", strconv.Itoa(generators))
 	if err := l.Start(); err != nil {
 		t.Fatal(err)
 	}

@@ -2,6 +2,7 @@ package doctor
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/mqlab/mqlab/internal/plan"
 	"github.com/mqlab/mqlab/internal/summary"
@@ -59,8 +60,15 @@ const (
 func Needs(e plan.Estimate, f Facts) []Need {
 	var needs []Need
 	if o := f.OpenFiles; o != nil {
-		files := uint64(e.OpenFiles) + ownFiles
-		needs = append(needs, Need{What: "open files", Limit: "ulimit -n", Need: files, Have: o.Process, Change: raiseOpenFiles(files, o, f.OS)})
+		limit := func(what string, n int) {
+			files := uint64(n) + ownFiles
+			needs = append(needs, Need{What: what, Limit: "ulimit -n", Need: files, Have: o.Process, Change: raiseOpenFiles(files, o, f.OS)})
+		}
+		limit("open files", e.OpenFiles)
+		if e.BrokerFiles > e.OpenFiles {
+			limit("open files in a broker", e.BrokerFiles)
+		}
+		files := uint64(e.Connections) + uint64(max(e.Generators, 1))*(ownFiles+1)
 		if e.BrokerStarts > 0 {
 			files *= 2 // the broker has the other ends
 		}
@@ -86,6 +94,14 @@ func Needs(e plan.Estimate, f Facts) []Need {
 		needs = append(needs, Need{What: "socket memory", Limit: "this host", Need: ends * socketBytes, Have: have, Bytes: true})
 	}
 	return needs
+}
+
+// Sockets is how many connections one process of mqlab can have here; 0 = not known.
+func (f *Facts) Sockets() int {
+	if f.OpenFiles == nil || f.OpenFiles.Process <= ownFiles+1 {
+		return 0
+	}
+	return int(min(f.OpenFiles.Process, math.MaxInt32)) - ownFiles - 1
 }
 
 // Check names the limits that a plan would break.

@@ -145,6 +145,16 @@ type Progress struct {
 	Err       error // what makes it pointless to go on: refused credentials, a forbidden topic, a message above the limit
 }
 
+// Add adds the counts of another Core's.
+func (p *Progress) Add(o Progress) {
+	p.Ready += o.Ready
+	p.Offered += o.Offered
+	p.Sent += o.Sent
+	p.Answered += o.Answered
+	p.Delivered += o.Delivered
+	p.Waiting += o.Waiting
+}
+
 // Event is something that happened to a connection.
 type Event struct {
 	At     int64

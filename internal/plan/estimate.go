@@ -14,12 +14,14 @@ type Estimate struct {
 	PayloadBytes int64 `json:"payload_bytes,omitempty"` // of messages and deliveries, without any protocol's overhead
 	// AsFastAsPossible counts the trials whose messages cannot be foretold and are in no sum.
 	AsFastAsPossible int           `json:"as_fast_as_possible_trials,omitempty"`
-	Duration         time.Duration `json:"duration_ns"`          // if nothing is late
-	DurationMax      time.Duration `json:"duration_max_ns"`      // if every drain takes its whole time
-	Connections      int           `json:"connections"`          // most at one time
-	OpenFiles        int           `json:"open_files"`           // for them, in mqlab and in the broker each; without their own
-	Ports            int           `json:"ports"`                // one for each connection, one for the broker; and those that ended connections of churn keep back
-	PortsAway        int           `json:"ports_away,omitempty"` // of them, those towards a broker that may be on another host
+	Duration         time.Duration `json:"duration_ns"`            // if nothing is late
+	DurationMax      time.Duration `json:"duration_max_ns"`        // if every drain takes its whole time
+	Connections      int           `json:"connections"`            // most at one time
+	Generators       int           `json:"generators,omitempty"`   // processes of mqlab that have them, most at one time
+	OpenFiles        int           `json:"open_files"`             // for them, in each of these processes; without its own
+	BrokerFiles      int           `json:"broker_files,omitempty"` // likewise, in each broker that is started here
+	Ports            int           `json:"ports"`                  // one for each connection, one for the broker; and those that ended connections of churn keep back
+	PortsAway        int           `json:"ports_away,omitempty"`   // of them, those towards a broker that may be on another host
 }
 
 // Allowances for what takes time but is no phase.
@@ -46,7 +48,9 @@ func (p *Plan) Estimate() Estimate {
 		sum.Duration += e.Duration
 		sum.DurationMax += e.DurationMax
 		sum.Connections = max(sum.Connections, e.Connections)
+		sum.Generators = max(sum.Generators, e.Generators)
 		sum.OpenFiles = max(sum.OpenFiles, e.OpenFiles)
+		sum.BrokerFiles = max(sum.BrokerFiles, e.BrokerFiles)
 		sum.Ports = max(sum.Ports, e.Ports)
 		sum.PortsAway = max(sum.PortsAway, e.PortsAway)
 	}
@@ -65,7 +69,8 @@ func (t *Trial) Estimate() Estimate {
 		Deliveries:   int64(deliveries),
 		PayloadBytes: int64((messages + deliveries) * float64(p.PayloadBytes)),
 		Connections:  t.Connections(),
-		OpenFiles:    t.Connections() + 1,
+		Generators:   p.Generators,
+		OpenFiles:    t.largest(p.Generators) + 1,
 		Ports:        t.Connections() + 1 + lingering,
 		DurationMax:  t.longest(),
 	}
@@ -74,6 +79,9 @@ func (t *Trial) Estimate() Estimate {
 		e.PortsAway = t.Connections() + lingering
 	} else {
 		e.BrokerStarts = t.starts()
+	}
+	if t.Subject.Runtime == "embedded" || t.Subject.Runtime == "process" {
+		e.BrokerFiles = t.brokerFiles()
 	}
 	if p.Pacing == "max" {
 		e.AsFastAsPossible = 1
@@ -93,6 +101,12 @@ func (t *Trial) longest() time.Duration {
 		d += startStop * time.Duration(t.starts())
 	}
 	return d
+}
+
+// brokerFiles is how many connections one broker takes, and one file on which it listens. Behind a bridge are half of them.
+func (t *Trial) brokerFiles() int {
+	instances := max(t.Params.Instances, 1)
+	return (t.Params.connections()+instances-1)/instances + 1
 }
 
 // starts is how many brokers are started.

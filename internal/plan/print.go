@@ -258,6 +258,10 @@ func (t *text) estimate(e Estimate) {
 	}
 	t.line("needs", fmt.Sprintf("%s at a time: %s and %s", count(int64(e.Connections), "connection"),
 		count(int64(e.OpenFiles), "open file"), count(int64(e.Ports), "port")))
+	if e.Generators > 1 {
+		t.line("generator", fmt.Sprintf("%s processes of mqlab share the connections, each with at most %s",
+			grouped(int64(e.Generators)), count(int64(e.OpenFiles), "open file")))
+	}
 }
 
 // order lists the trials: a line for each repetition of a point.

@@ -18,6 +18,8 @@ type Options struct {
 	Unfit func(Estimate) string
 	// SearchLimit says how many deliveries a limit of a search needs to be decided. Nil: one.
 	SearchLimit func(text string) int
+	// Sockets is how many connections one process of the generator can have; 0 = not known: one process has all.
+	Sockets int
 	// ReadFile reads a payload file. Nil: there is none.
 	ReadFile func(name string) ([]byte, error)
 }
@@ -33,6 +35,7 @@ func Resolve(s *scenario.Scenario, o Options) (*Plan, error) {
 		params[i] = r.params(&points[i])
 		able[i] = r.able(s, &points[i], params[i].Set, subjects)
 		r.checkLoad(&points[i], &params[i])
+		params[i].Generators = r.generators(points[i].Engine.Generators, params[i], subjects)
 	}
 	params, able = r.fit(s, points, subjects, params, able)
 	p := &Plan{
@@ -208,6 +211,9 @@ func (r *resolver) params(p *scenario.Point) Params {
 	}
 	if l.QoS > 0 {
 		out.Window = l.Window
+	}
+	if p.Engine.Pin != "auto" {
+		out.Pin = p.Engine.Pin
 	}
 	if p.Broker.Instances > 1 {
 		out.Instances = p.Broker.Instances

@@ -104,11 +104,13 @@ type Params struct {
 	ClientID     string       `json:"client_id"`         // template: {run} {role} {n}
 	Connect      Connect      `json:"connect"`
 	Phases       Phases       `json:"phases"`
-	Engine       string       `json:"engine"`           // auto, loop, goroutine
-	Loops        int          `json:"loops,omitempty"`  // event loops; 0 = cores - 1
-	Quantum      string       `json:"quantum"`          // auto, precise, or a duration
-	Send         string       `json:"send,omitempty"`   // of event loops: io_uring, write; absent: auto
-	Writes       string       `json:"writes,omitempty"` // message, batch; absent: auto
+	Engine       string       `json:"engine"`               // auto, loop, goroutine
+	Loops        int          `json:"loops,omitempty"`      // event loops; 0 = cores - 1
+	Quantum      string       `json:"quantum"`              // auto, precise, or a duration
+	Send         string       `json:"send,omitempty"`       // of event loops: io_uring, write; absent: auto
+	Writes       string       `json:"writes,omitempty"`     // message, batch; absent: auto
+	Generators   int          `json:"generators,omitempty"` // processes that generate the load; absent: 1
+	Pin          string       `json:"pin,omitempty"`        // brokers and generator on different cores: on, off; absent: on four or more
 	NoDelay      bool         `json:"tcp_nodelay"`
 	Verify       string       `json:"verify"`                // all, sample: which fillers are compared byte for byte
 	Persistence  string       `json:"persistence,omitempty"` // of the broker: on, off; absent: as its variant has it

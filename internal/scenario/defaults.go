@@ -32,7 +32,7 @@ func Defaults() Settings {
 			Measure: 10 * time.Second,
 			Drain:   5 * time.Second,
 		},
-		Engine: Engine{Kind: "auto", Quantum: "auto", Send: "auto", Writes: "auto", NoDelay: true, Verify: "sample"},
+		Engine: Engine{Kind: "auto", Pin: "auto", Quantum: "auto", Send: "auto", Writes: "auto", NoDelay: true, Verify: "sample"},
 	}
 }
 

@@ -90,6 +90,21 @@ func (s *Scenario) KeepSamples() { s.set("--samples", "samples", "true") }
 // On overrides the machine, as the flag --machine does.
 func (s *Scenario) On(machine string) { s.set("--machine "+machine, "machine", machine) }
 
+// Generate overrides how many processes generate the load, as the flag --generators does.
+func (s *Scenario) Generate(processes int) {
+	text := strconv.Itoa(processes)
+	s.set("--generators "+text, "engine.generators", text)
+}
+
+// Pin overrides whether brokers and generator are held to different cores, as the flags --pin and --no-pin do.
+func (s *Scenario) Pin(on bool) {
+	if on {
+		s.set("--pin", "engine.pin", "on")
+	} else {
+		s.set("--no-pin", "engine.pin", "off")
+	}
+}
+
 // IgnoreMachine lets brokers have the whole host whatever machine is written, as the flag --no-limits does.
 func (s *Scenario) IgnoreMachine() { s.noLimits = true }
 

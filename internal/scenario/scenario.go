@@ -260,6 +260,12 @@ type Engine struct {
 	Kind string `yaml:"kind" oneof:"auto loop goroutine"`
 	// Loops is the number of event loops; absent: the cores of this host but one.
 	Loops int `yaml:"loops" min:"1" max:"1024"`
+	// Generators is how many processes of this program generate the load; absent: one, or as many as the limit of open
+	// files demands.
+	Generators int `yaml:"generators" min:"1" max:"64"`
+	// Pin is whether brokers and generator are held to different cores: on, off, or auto, which does so where there are
+	// four or more.
+	Pin string `yaml:"pin" oneof:"auto on off"`
 	// Quantum is how finely the schedule is kept: precise, a duration from 1us to 1s that costs less CPU, or auto.
 	Quantum Quantum `yaml:"quantum"`
 	// Send is how event loops hand what connections have to send to the kernel: io_uring (one system call for many

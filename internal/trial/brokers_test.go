@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/mqlab/mqlab/internal/broker"
+	"github.com/mqlab/mqlab/internal/crew"
 	"github.com/mqlab/mqlab/internal/engine"
 	"github.com/mqlab/mqlab/internal/guard"
 	"github.com/mqlab/mqlab/internal/netns"
@@ -25,6 +26,8 @@ func TestMain(m *testing.M) {
 		switch os.Args[1] {
 		case guard.Verb:
 			syscall.Exit(guard.Main(os.Stdin))
+		case crew.Verb:
+			syscall.Exit(crew.Main(os.Stdin, os.Stdout))
 		case broker.Verb:
 			syscall.Exit(broker.Main(os.Args[2:], os.Stdin, os.Stdout))
 		}

@@ -50,16 +50,17 @@ func (l *Lab) Run(ctx context.Context, t plan.Trial, out *run.TrialWriter) (*run
 // job is a trial under way.
 type job struct {
 	*Lab
-	trial   plan.Trial
-	out     *run.TrialWriter
-	record  *run.TrialRecord
-	windows *windowQueue
-	broker  *broker.Instance
-	second  *broker.Instance   // behind a bridge; nil = there is none
-	others  []*broker.Instance // side by side with the first
-	network network
-	giveUp  context.CancelCauseFunc // ends the trial
-	conns   *engine.Connections     // at the end of the load; nil = there was none yet
+	trial      plan.Trial
+	out        *run.TrialWriter
+	record     *run.TrialRecord
+	windows    *windowQueue
+	broker     *broker.Instance
+	second     *broker.Instance   // behind a bridge; nil = there is none
+	others     []*broker.Instance // side by side with the first
+	network    network
+	generators []int                   // processes
+	giveUp     context.CancelCauseFunc // ends the trial
+	conns      *engine.Connections     // at the end of the load; nil = there was none yet
 
 	mu      sync.Mutex
 	measure int64          // monotonic start of the measure window, 0 = not known yet
@@ -175,7 +176,7 @@ type exitError struct{ error }
 // Unwrap returns what the broker's end was.
 func (e *exitError) Unwrap() error { return e.error }
 
-func (j *job) drive(ctx context.Context) error {
+func (j *job) drive(ctx context.Context) (err error) {
 	login, err := broker.Credentials(j.trial.Subject.Auth)
 	if err != nil {
 		return err
@@ -193,13 +194,13 @@ func (j *job) drive(ctx context.Context) error {
 	for _, b := range j.others {
 		share.Others = append(share.Others, worker.Address{URL: b.URL, SubscribeURL: b.SubscribeURL})
 	}
-	w, err := worker.NewLocal(share, worker.Credentials(login), j.devices(), sink)
+	w, err := j.generator(share, worker.Credentials(login), sink)
 	if err != nil {
 		return err
 	}
 	defer func() {
 		j.conns = new(w.Connections())
-		_ = w.Close() // only waits
+		err = errors.Join(err, w.Close())
 	}()
 	monitoring := j.startMonitor(ctx)
 	defer monitoring.stop()
@@ -215,7 +216,7 @@ func (j *job) drive(ctx context.Context) error {
 	if err := sleep(ctx, j.trial.Params.Phases.Settle); err != nil {
 		return err
 	}
-	start := clock.Now() + int64(lead)
+	start := clock.Now() + int64(lead)*int64(max(j.trial.Params.Generators, 1))
 	j.begin(start + int64(j.trial.Params.Phases.WarmUp))
 	if err := w.Begin(ctx, start); err != nil {
 		return err
@@ -235,7 +236,7 @@ func (j *job) drive(ctx context.Context) error {
 	return err
 }
 
-// lead is how long before its start the schedule is given to the worker.
+// lead is how long before its start the schedule is given to each process of the generator.
 const lead = 5 * time.Millisecond
 
 // runNumber is the run id in the stamps of a trial: no other trial of any run is likely to have it.

@@ -2,7 +2,6 @@ package trial
 
 import (
 	"context"
-	"os"
 	"sync"
 	"time"
 
@@ -32,7 +31,7 @@ func (j *job) startMonitor(ctx context.Context) *watching {
 func (w *watching) begin(measure int64) {
 	m := monitor.New(
 		monitor.Target{Role: monitor.Broker, Roots: w.job.roots},
-		monitor.Target{Role: monitor.Generator, PIDs: []int{os.Getpid()}, Alone: true},
+		monitor.Target{Role: monitor.Generator, PIDs: w.job.generators, Alone: true},
 	)
 	w.done.Go(func() {
 		if sleep(w.ctx, time.Duration(measure-clock.Now())) != nil {

@@ -45,7 +45,7 @@ type visitors struct {
 // newVisitors returns nil where none are wanted of this share: one worker of a trial makes them all.
 func (w *Local) newVisitors(s *sessions) *visitors {
 	c := &w.share.Trial.Params.Connect
-	if c.ChurnPerS == 0 || w.share.Publishers.From > 0 || w.share.Subscribers.From > 0 {
+	if c.ChurnPerS == 0 || w.share.Nth > 0 || w.share.Publishers.From > 0 || w.share.Subscribers.From > 0 {
 		return nil
 	}
 	v := &visitors{

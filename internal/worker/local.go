@@ -385,13 +385,7 @@ func (w *Local) ready() int { return w.progress().Ready }
 
 func (w *Local) progress() (sum engine.Progress) {
 	for i := range w.shards {
-		p := w.shards[i].Progress()
-		sum.Ready += p.Ready
-		sum.Offered += p.Offered
-		sum.Sent += p.Sent
-		sum.Answered += p.Answered
-		sum.Delivered += p.Delivered
-		sum.Waiting += p.Waiting
+		sum.Add(w.shards[i].Progress())
 	}
 	return sum
 }

@@ -53,7 +53,11 @@ func (w *Local) Measure(ctx context.Context) (*Result, error) {
 		err = w.until(ctx, clock.Now()+int64(w.grace()), nil)
 	}
 	visits := leave()
-	r := w.finish(ctx, complete)
+	r := w.finish(complete, func() {
+		if w.sink.Team != nil && err == nil {
+			w.sink.Team.Closed(ctx)
+		}
+	})
 	r.Spun, r.Used, r.Visits = spun, used, visits
 	r.Measured = time.Duration(max(min(stopped, end)-measure, 0))
 	return r, err
@@ -140,8 +144,8 @@ func (w *Local) receipts() (all []Receipt) {
 	return all
 }
 
-// finish closes the books and, when all of the team have, the connections.
-func (w *Local) finish(ctx context.Context, complete bool) *Result {
+// finish closes the books, tells that by closed, and then closes the connections.
+func (w *Local) finish(complete bool, closed func()) *Result {
 	r := &Result{Receipts: w.receipts(), Facts: w.facts, Ended: clock.Now()}
 	w.each(func(s *shard, now int64) {
 		books := s.core.CloseBooks(now)
@@ -149,9 +153,7 @@ func (w *Local) finish(ctx context.Context, complete bool) *Result {
 		defer w.mu.Unlock()
 		r.Books = append(r.Books, books...)
 	})
-	if w.sink.Team != nil {
-		w.sink.Team.Closed(ctx)
-	}
+	closed()
 	if !complete {
 		time.Sleep(lateTime)
 	}

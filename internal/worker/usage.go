@@ -1,8 +1,11 @@
 package worker
 
 import (
+	"context"
 	"runtime/metrics"
 	"time"
+
+	"github.com/mqlab/mqlab/internal/clock"
 )
 
 // Usage is what this process used over a span of time.
@@ -32,6 +35,22 @@ func pauses(s metrics.Sample) *metrics.Float64Histogram {
 		return nil
 	}
 	return s.Value.Float64Histogram()
+}
+
+// Used is what this process uses between two monotonic times. It returns at the second, or when ctx is done.
+func Used(ctx context.Context, from, to int64) Usage {
+	_ = pause(ctx, time.Duration(from-clock.Now()))
+	before := usage()
+	_ = pause(ctx, time.Duration(to-clock.Now()))
+	return usage().since(before)
+}
+
+// Add adds what another process used over the same span.
+func (u *Usage) Add(o Usage) {
+	u.CPU += o.CPU
+	u.HasCPU = u.HasCPU && o.HasCPU
+	u.GCPause += o.GCPause
+	u.GCMax = max(u.GCMax, o.GCMax)
 }
 
 // since returns what was used between before and u.

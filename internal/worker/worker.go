@@ -49,6 +49,8 @@ type Share struct {
 	// Of is how many processes of this host share the trial; 0 = this one alone. Event loops, and how fast and how many at
 	// once connections are made, are dealt out among them.
 	Of int `json:"of,omitempty"`
+	// Nth tells which of them this one is, from 0.
+	Nth int `json:"nth,omitempty"`
 	// Cores is how many cores these processes have to themselves; 0 = they share all with the broker.
 	Cores int `json:"cores,omitempty"`
 }
@@ -60,19 +62,13 @@ type Address struct {
 }
 
 // Span is a range of numbers [From, To).
-type Span struct {
-	From int `json:"from"`
-	To   int `json:"to"`
-}
-
-// Len returns how many numbers the span holds.
-func (s Span) Len() int { return max(s.To-s.From, 0) }
+type Span = plan.Span
 
 // Whole returns the share that is the whole trial.
 func Whole(run uint32, t plan.Trial, url string) Share {
 	return Share{
 		Run: run, Trial: t, URL: url,
-		Publishers: Span{0, t.Params.Publishers}, Subscribers: Span{0, t.Params.Subscribers},
+		Publishers: Span{From: 0, To: t.Params.Publishers}, Subscribers: Span{From: 0, To: t.Params.Subscribers},
 	}
 }
 

@@ -134,7 +134,7 @@ func TestTwoWorkersCountAsOne(t *testing.T) {
 		{"half and half", plan.PatternPairs, 4, halves},
 		{"fan-out, half and half", plan.PatternFanout, 6, func(w Share) []Share {
 			s := halves(w)
-			s[0].Subscribers, s[1].Subscribers = Span{0, 3}, Span{3, 6}
+			s[0].Subscribers, s[1].Subscribers = Span{From: 0, To: 3}, Span{From: 3, To: 6}
 			return s
 		}},
 	} {
@@ -158,8 +158,8 @@ func TestTwoWorkersCountAsOne(t *testing.T) {
 
 func halves(w Share) []Share {
 	a, b := w, w
-	a.Publishers, a.Subscribers = Span{0, 2}, Span{0, 2}
-	b.Publishers, b.Subscribers = Span{2, 4}, Span{2, 4}
+	a.Publishers, a.Subscribers = Span{From: 0, To: 2}, Span{From: 0, To: 2}
+	b.Publishers, b.Subscribers = Span{From: 2, To: 4}, Span{From: 2, To: 4}
 	return []Share{a, b}
 }
 

@@ -1,0 +1,29 @@
+package worker
+
+import "cmp"
+
+// Merge puts together what the workers of one trial know, in the order of their shares: the result that one worker would have had.
+func Merge(parts []*Result) *Result {
+	sum := *parts[0]
+	for _, r := range parts[1:] {
+		sum.Books = append(sum.Books, r.Books...)
+		sum.Receipts = append(sum.Receipts, r.Receipts...)
+		sum.Members = append(sum.Members, r.Members...)
+		sum.Connections.Add(r.Connections)
+		sum.Measured, sum.Ended = min(sum.Measured, r.Measured), max(sum.Ended, r.Ended)
+		sum.Visits = cmp.Or(sum.Visits, r.Visits) // one has all
+		sum.Spun += r.Spun
+		sum.Used.Add(r.Used)
+		sum.Facts.Loops += r.Facts.Loops
+		sum.Facts.KernelTimestamps = sum.Facts.KernelTimestamps && r.Facts.KernelTimestamps
+		if sum.TCP != nil && r.TCP != nil {
+			both := *sum.TCP
+			both.Publishers.Add(r.TCP.Publishers)
+			both.Subscribers.Add(r.TCP.Subscribers)
+			sum.TCP = &both
+		} else {
+			sum.TCP = nil // a part is no whole
+		}
+	}
+	return &sum
+}
