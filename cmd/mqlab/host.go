@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/mqlab/mqlab/internal/broker"
+	"github.com/mqlab/mqlab/internal/cores"
 	"github.com/mqlab/mqlab/internal/doctor"
 	"github.com/mqlab/mqlab/internal/plan"
 	"github.com/mqlab/mqlab/internal/run"
@@ -47,10 +48,25 @@ func checkHost(p *plan.Plan) error {
 		parts = append(parts, problem.String())
 	}
 	parts = append(parts, checkMachines(p, facts)...)
+	if err := checkPins(p); err != nil {
+		parts = append(parts, err.Error())
+	}
 	if len(parts) == 0 {
 		return nil
 	}
 	return errors.New(strings.Join(parts, "; "))
+}
+
+// checkPins tells why this host cannot hold brokers and generator to different cores, where the plan asks for that.
+func checkPins(p *plan.Plan) error {
+	if !slices.ContainsFunc(p.Trials, func(t plan.Trial) bool { return t.Params.Pin == cores.On }) {
+		return nil
+	}
+	usable, err := cores.Usable()
+	if err == nil {
+		_, err = cores.Decide(cores.On, usable)
+	}
+	return err
 }
 
 // checkMachines tells which machines of the plan this host cannot give to a broker, and why.

@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"testing"
 
@@ -67,6 +68,8 @@ func condition(name string) (bool, error) {
 	switch name {
 	case "hide":
 		return exec.Command("unshare", "--map-root-user", "--mount", "true").Run() == nil, nil
+	case "cores":
+		return runtime.GOOS == "linux" && runtime.NumCPU() > 1, nil
 	case "limits":
 		return broker.CanLimit(plan.Profile{Name: "test", CPUs: 0.5}, broker.Process, 1, 0) == nil, nil
 	}

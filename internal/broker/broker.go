@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/mqlab/mqlab/internal/cores"
 	"github.com/mqlab/mqlab/internal/guard"
 	"github.com/mqlab/mqlab/internal/netns"
 	"github.com/mqlab/mqlab/internal/plan"
@@ -69,6 +70,7 @@ type Options struct {
 	Profile plan.Profile
 	// Beside is a broker that runs already, whose machine this one shares; nil = it has its own.
 	Beside *Instance
+	Cores  cores.Set // that the broker is held to; none = it may run on all. A container is not held.
 	// Persistence is whether sessions and messages are kept on disk: plan.PersistenceOn, plan.PersistenceOff; empty = as the
 	// variant has it.
 	Persistence string

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/mqlab/mqlab/internal/cgroup"
+	"github.com/mqlab/mqlab/internal/cores"
 	"github.com/mqlab/mqlab/internal/guard"
 	"github.com/mqlab/mqlab/internal/netns"
 	"github.com/mqlab/mqlab/internal/plan"
@@ -43,6 +44,7 @@ type site struct {
 	profile    plan.Profile
 
 	persistence string // see Options
+	cores       cores.Set
 }
 
 // port finds a TCP port that is free on the loopback interface now. Somebody may take it before the broker does.
@@ -166,7 +168,7 @@ func launchOnce(ctx context.Context, k kind, f Finding, s plan.Subject, o Option
 	w := &site{
 		ctx: ctx, place: o.Place, guard: o.Guard, dir: dir, path: f.Path, version: f.Version,
 		protocol: s.Protocol, subscribe: s.SubscribeProtocol(), variant: s.Variant, maxMessage: o.MaxMessageBytes, bridge: o.Bridge, profile: o.Profile,
-		persistence: o.Persistence,
+		persistence: o.Persistence, cores: o.Cores,
 	}
 	p, err := k.prepare(w)
 	if err != nil {
@@ -221,7 +223,7 @@ func (i *Instance) run(w *site) (first <-chan string, err error) {
 	} else {
 		cmd.Stdout = i.stderr
 	}
-	if err := i.guard.Spawn(cmd); err != nil {
+	if err := cores.Start(w.cores, func() error { return i.guard.Spawn(cmd) }); err != nil {
 		return nil, err
 	}
 	i.life.Lock()

@@ -169,8 +169,12 @@ func TestThreeProcessesCountAsOne(t *testing.T) {
 	}{
 		{"pairs", faulty.Plan{}, func(*plan.Params) {}},
 		{"pairs by goroutines", faulty.Plan{}, func(p *plan.Params) { p.Engine = plan.EngineGoroutine }},
-		{"fanout", faulty.Plan{}, func(p *plan.Params) { p.Pattern, p.Publishers, p.Subscribers, p.RatePerS = plan.PatternFanout, 2, 8, 400 }},
-		{"fanin", faulty.Plan{}, func(p *plan.Params) { p.Pattern, p.Subscribers, p.Phases.WarmUp = plan.PatternFanin, 1, 100*time.Millisecond }},
+		{"fanout", faulty.Plan{}, func(p *plan.Params) {
+			p.Pattern, p.Publishers, p.Subscribers, p.RatePerS = plan.PatternFanout, 2, 8, 400
+		}},
+		{"fanin", faulty.Plan{}, func(p *plan.Params) {
+			p.Pattern, p.Subscribers, p.Phases.WarmUp = plan.PatternFanin, 1, 100*time.Millisecond
+		}},
 		{"shared", faulty.Plan{}, func(p *plan.Params) { p.Pattern, p.Subscribers = plan.PatternShared, 4 }},
 		{"faults", faulty.Plan{Faults: map[uint64]faulty.Fault{
 			5: {Kind: faulty.Lose}, 300: {Kind: faulty.Lose}, 111: {Kind: faulty.Repeat}, 222: {Kind: faulty.Foreign}, 333: {Kind: faulty.Corrupt},

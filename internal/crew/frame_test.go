@@ -94,8 +94,12 @@ func TestSampleSurvivesThePipe(t *testing.T) {
 // FuzzFrames: whatever a process says is taken or refused; nothing panics.
 func FuzzFrames(f *testing.F) {
 	for _, seed := range []frame{
-		{frameWindow, []byte(`{"group":"g","hists":{"ack":"","x":null}}`)}, {frameEvent, []byte(`{"At":1}`)}, {frameProgress, []byte(`{"Sent":1}`)},
-		{frameAnswer, []byte(`{"step":"measure","result":{"Receipts":[{"Seen":[3,1,2]}]}}`)}, {frameSamples, make([]byte, sampleBytes)}, {'?', nil},
+		{frameWindow, []byte(`{"group":"g","hists":{"ack":"","x":null}}`)},
+		{frameEvent, []byte(`{"At":1}`)},
+		{frameProgress, []byte(`{"Sent":1}`)},
+		{frameAnswer, []byte(`{"step":"measure","result":{"Receipts":[{"Seen":[3,1,2]}]}}`)},
+		{frameSamples, make([]byte, sampleBytes)},
+		{'?', nil},
 	} {
 		var b bytes.Buffer
 		_ = writeFrame(&b, seed)

@@ -73,6 +73,9 @@ func (r *resolver) checkSubject(p *scenario.Point, s Subject) {
 	if s.Runtime == "external" && p.Machine.Name != "" && !r.noLimits {
 		report("machine", "a broker that was not started here cannot be held to a machine")
 	}
+	if (s.Runtime == "external" || s.Runtime == "docker") && p.Engine.Pin == "on" {
+		report("engine.pin", "a broker that is not started here as a process cannot be held to cores")
+	}
 	_, publish := OverWebSocket(s.Protocol)
 	_, subscribe := OverWebSocket(s.SubscribeProtocol())
 	if (publish || subscribe) && p.Engine.Kind == EngineLoop {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/mqlab/mqlab/internal/plan"
+	"github.com/mqlab/mqlab/internal/run"
 	"github.com/mqlab/mqlab/internal/summary"
 )
 
@@ -47,6 +48,10 @@ func csvValue(v any) string {
 	case *int64:
 		if v != nil {
 			return strconv.FormatInt(*v, 10)
+		}
+	case *bool:
+		if v != nil {
+			return strconv.FormatBool(*v)
 		}
 	case *float64:
 		if v != nil {
@@ -107,6 +112,7 @@ func csvRow(s *summary.Summary, t *summary.Trial) *csvFields {
 	r.quantiles("blocked", l.Blocked)
 	r.quantiles("first_leg", l.FirstLeg)
 	r.generator(&t.Generator)
+	r.placement(t.Placement)
 	r.broker(&t.Broker)
 	r.connections(t)
 	var limiter, used any = "", ""
@@ -164,7 +170,17 @@ func (r *csvFields) quantiles(name string, q *summary.Quantiles) {
 	r.add(name+"_highest_known_ns", q.HighestKnown)
 }
 
+func (r *csvFields) placement(p *run.Placement) {
+	if p == nil {
+		p = new(run.Placement)
+	}
+	r.add("placement_broker_cores", p.BrokerCores)
+	r.add("placement_generator_cores", p.GeneratorCores)
+	r.add("placement_shared", p.Shared)
+}
+
 func (r *csvFields) generator(g *summary.Generator) {
+	r.add("generator_processes", positive(g.Processes))
 	r.quantiles("lateness", g.Lateness)
 	r.add("generator_cpu_seconds", g.CPUSeconds)
 	r.add("generator_spin_seconds", g.SpinSeconds)

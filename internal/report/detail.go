@@ -68,10 +68,13 @@ func quantileRow(name string, q *summary.Quantiles) []string {
 func (d *document) resources(t *summary.Trial) {
 	sec := d.section("Who did the work")
 	g, b := &t.Generator, &t.Broker
-	sec.facts("generator", fact("engine", t.Client.Engine), fact("CPU", seconds(g.CPUSeconds)), fact("spinning", seconds(g.SpinSeconds)),
+	sec.facts("generator", fact("engine", t.Client.Engine), fact("processes", positive(g.Processes)), fact("CPU", seconds(g.CPUSeconds)), fact("spinning", seconds(g.SpinSeconds)),
 		fact("per message", nanoseconds(g.CPUPerMessage)), fact("memory", size(g.RSSBytes)), fact("longest GC pause", duration(g.GCPauseMax)))
 	sec.facts("broker", fact("CPU", seconds(b.CPUSeconds)), fact("mean load", percentOfCore(b.CPUPercentMean)), fact("peak load", percentOfCore(b.CPUPercentMax)),
 		fact("per delivery", nanoseconds(b.CPUPerDelivery)), fact("memory", size(b.PSSBytesMax)), perConnection(b.BytesPerConnection))
+	if p := t.Placement; p != nil && p.BrokerCores+p.GeneratorCores != "" {
+		sec.facts("cores", fact("broker", p.BrokerCores), fact("generator", p.GeneratorCores), p.Why)
+	}
 	if t.Params.Profile.Limited() {
 		sec.facts("machine", fact("CPU quota", limit(b, "cpu_millicores", func(n int64) string { return summary.Number(float64(n)/1000) + " cores" })),
 			fact("memory limit", limit(b, "memory_bytes", func(n int64) string { return summary.Bytes(uint64(n)) })),

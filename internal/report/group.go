@@ -24,6 +24,7 @@ type group struct {
 type row struct {
 	label       string
 	cell        *summary.Cell
+	cores       string // which brokers and generator had, in words; "" = not known
 	comparisons map[string]*summary.Comparison
 }
 
@@ -43,7 +44,7 @@ func groupsOf(s *summary.Summary) []*group {
 				g = x
 			}
 		}
-		r := row{label: c.Subject.Name, cell: c, comparisons: comparisonsOf(s, c)}
+		r := row{label: c.Subject.Name, cell: c, cores: coresOf(s, c), comparisons: comparisonsOf(s, c)}
 		if g == nil {
 			g = &group{heading: heading(s, c), openLoop: params.Pacing != "max", comparisons: r.comparisons}
 			groups = append(groups, g)
@@ -77,6 +78,21 @@ func paramsOf(s *summary.Summary, c *summary.Cell) *plan.Params {
 		}
 	}
 	return new(plan.Params)
+}
+
+// coresOf says whether brokers and generator of a cell were in each other's way.
+func coresOf(s *summary.Summary, c *summary.Cell) string {
+	for i := range s.Trials {
+		p := s.Trials[i].Placement
+		switch {
+		case s.Trials[i].Cell != c.Cell || p == nil || p.Shared == nil:
+		case *p.Shared:
+			return "broker and generator shared cores (" + p.GeneratorCores + ")"
+		default:
+			return "broker on cores " + p.BrokerCores + ", generator on " + p.GeneratorCores
+		}
+	}
+	return ""
 }
 
 func comparisonsOf(s *summary.Summary, c *summary.Cell) map[string]*summary.Comparison {
@@ -131,6 +147,15 @@ func (g *group) load() string {
 		each(func(p *plan.Params) string { return p.Phases.Measure.String() })
 	if machine := each(machine); machine != "" {
 		text += "; " + machine
+	}
+	var cores []string
+	for _, r := range g.rows {
+		if r.cores != "" && !slices.Contains(cores, r.cores) {
+			cores = append(cores, r.cores)
+		}
+	}
+	if len(cores) > 0 {
+		text += "; " + strings.Join(cores, " / ")
 	}
 	if faults := each(faults); faults != "" {
 		text += "; " + faults

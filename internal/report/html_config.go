@@ -36,6 +36,14 @@ func (p *page) firsts() (trials []*summary.Trial) {
 	return trials
 }
 
+// placement is empty where it is not known.
+func placement(t *summary.Trial) run.Placement {
+	if t.Placement == nil {
+		return run.Placement{}
+	}
+	return *t.Placement
+}
+
 // clients has a row for each property and a column for each subject.
 func (p *page) clients() *table {
 	t := &table{head: []string{""}}
@@ -51,6 +59,10 @@ func (p *page) clients() *table {
 		{"client", func(t *summary.Trial) string { return t.Client.Name }},
 		{"engine", func(t *summary.Trial) string { return t.Client.Engine }},
 		{"loops", func(t *summary.Trial) string { return positive(t.Client.Loops) }},
+		{"processes", func(t *summary.Trial) string { return positive(t.Generator.Processes) }},
+		{"broker's cores", func(t *summary.Trial) string { return placement(t).BrokerCores }},
+		{"generator's cores", func(t *summary.Trial) string { return placement(t).GeneratorCores }},
+		{"pinned", func(t *summary.Trial) string { return placement(t).Why }},
 		{"quantum", func(t *summary.Trial) string { return t.Client.Quantum }},
 		{"sent by", func(t *summary.Trial) string { return t.Client.Send }},
 		{"written together", func(t *summary.Trial) string { return t.Client.Writes }},

@@ -32,6 +32,7 @@ type TrialRecord struct {
 	Wire         *Wire         `json:"wire,omitempty"`
 	Link         *Link         `json:"link,omitempty"` // absent: the host's own network
 	Generator    Generator     `json:"generator"`
+	Placement    *Placement    `json:"placement,omitempty"`
 	Totals       []GroupTotal  `json:"totals,omitempty"`  // by window group; with what is known only at the end (lost, unconfirmed)
 	Streams      []StreamTotal `json:"streams,omitempty"` // optional
 	Members      []uint64      `json:"members,omitempty"` // deliveries to each member of a shared subscription
@@ -169,8 +170,17 @@ type WireTotals struct {
 	Reordering    *uint64 `json:"reordering_segments,omitempty"`
 }
 
+// Placement is which cores of this host brokers and generator could run on, as the kernel told when all were running.
+type Placement struct {
+	BrokerCores    string `json:"broker_cores,omitempty"` // as the kernel lists them: 0-1,4; absent: not known
+	GeneratorCores string `json:"generator_cores,omitempty"`
+	Shared         *bool  `json:"shared,omitempty"` // a core is in both lists; absent: one of them is not known
+	Why            string `json:"why,omitempty"`    // pinned, or not
+}
+
 // Generator is what the load generator itself used, over the measure window.
 type Generator struct {
+	Processes    int      `json:"processes,omitempty"`
 	CPUSeconds   *float64 `json:"cpu_seconds,omitempty"`  // of the process, deliberate spinning included
 	SpinSeconds  *float64 `json:"spin_seconds,omitempty"` // of these, spent waiting precisely for a due time
 	Cores        float64  `json:"cores,omitempty"`        // what it was given

@@ -118,7 +118,7 @@ func trialOf(rec *run.Trial) Trial {
 	t := Trial{
 		ID: rec.Trial.ID, Cell: rec.Trial.Cell, Point: rec.Trial.Point, Repetition: rec.Trial.Repetition,
 		Started: rec.Started, State: rec.State, Failure: rec.Failure, Subject: subjectOf(rec), Params: rec.Trial.Params,
-		Promise: promiseOf(rec), Counts: f.countsOf(), Rates: f.ratesOf(), Client: rec.Client, Wire: rec.Wire, Link: linkOf(rec), Events: rec.Events,
+		Promise: promiseOf(rec), Counts: f.countsOf(), Rates: f.ratesOf(), Placement: rec.Placement, Client: rec.Client, Wire: rec.Wire, Link: linkOf(rec), Events: rec.Events,
 	}
 	if rec.Checks.Measured > 0 {
 		t.Measured = new(rec.Checks.Measured)
@@ -195,7 +195,7 @@ func perSecond(n uint64, ns int64) *float64 {
 func (f *folded) generatorOf() Generator {
 	r := f.rec.Generator
 	g := Generator{
-		Lateness: recorded(f.hists[ledger.Lateness]), SpinSeconds: r.SpinSeconds, RSSBytes: r.RSSBytes,
+		Lateness: recorded(f.hists[ledger.Lateness]), Processes: r.Processes, SpinSeconds: r.SpinSeconds, RSSBytes: r.RSSBytes,
 		GCPauseTotal: r.GCPauseTotal, GCPauseMax: r.GCPauseMax,
 	}
 	if f.final {

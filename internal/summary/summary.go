@@ -51,24 +51,25 @@ type Trial struct {
 	Subject    Subject     `json:"subject"`
 	Params     plan.Params `json:"params"`
 	Promise
-	Validity    Validity     `json:"validity"`
-	Reasons     []Reason     `json:"reasons"`
-	Measured    *int64       `json:"measured_ns,omitempty"`
-	Counts      Counts       `json:"counts"`
-	Rates       Rates        `json:"rates"`
-	Latency     Latency      `json:"latency"`
-	Generator   Generator    `json:"generator"`
-	Broker      Broker       `json:"broker"`
-	Host        *HostLoad    `json:"host,omitempty"`
-	Client      run.Client   `json:"client"`
-	Connections *Connections `json:"connections,omitempty"`
-	Churn       *Churn       `json:"churn,omitempty"`
-	Wire        *run.Wire    `json:"wire,omitempty"`
-	Link        *Link        `json:"link,omitempty"` // absent: the host's own network
-	Sharing     *Sharing     `json:"sharing,omitempty"`
-	Recovery    *Recovery    `json:"recovery,omitempty"`
-	Bottleneck  *Bottleneck  `json:"bottleneck,omitempty"`
-	Events      []run.Event  `json:"events,omitempty"`
+	Validity    Validity       `json:"validity"`
+	Reasons     []Reason       `json:"reasons"`
+	Measured    *int64         `json:"measured_ns,omitempty"`
+	Counts      Counts         `json:"counts"`
+	Rates       Rates          `json:"rates"`
+	Latency     Latency        `json:"latency"`
+	Generator   Generator      `json:"generator"`
+	Placement   *run.Placement `json:"placement,omitempty"`
+	Broker      Broker         `json:"broker"`
+	Host        *HostLoad      `json:"host,omitempty"`
+	Client      run.Client     `json:"client"`
+	Connections *Connections   `json:"connections,omitempty"`
+	Churn       *Churn         `json:"churn,omitempty"`
+	Wire        *run.Wire      `json:"wire,omitempty"`
+	Link        *Link          `json:"link,omitempty"` // absent: the host's own network
+	Sharing     *Sharing       `json:"sharing,omitempty"`
+	Recovery    *Recovery      `json:"recovery,omitempty"`
+	Bottleneck  *Bottleneck    `json:"bottleneck,omitempty"`
+	Events      []run.Event    `json:"events,omitempty"`
 }
 
 // Subject is what was measured.
@@ -132,6 +133,7 @@ type Generator struct {
 	Cores         *float64   `json:"cores,omitempty"`
 	CPUPerMessage *float64   `json:"cpu_ns_per_message,omitempty"` // cpu_seconds by messages sent and received in the window
 	RSSBytes      *uint64    `json:"rss_bytes,omitempty"`
+	Processes     int        `json:"processes,omitempty"`
 	GCPauseTotal  *int64     `json:"gc_pause_total_ns,omitempty"`
 	GCPauseMax    *int64     `json:"gc_pause_max_ns,omitempty"`
 	SkippedSends  *uint64    `json:"skipped_sends,omitempty"`

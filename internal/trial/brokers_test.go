@@ -14,6 +14,7 @@ import (
 	"github.com/mqlab/mqlab/internal/crew"
 	"github.com/mqlab/mqlab/internal/engine"
 	"github.com/mqlab/mqlab/internal/guard"
+	"github.com/mqlab/mqlab/internal/ledger"
 	"github.com/mqlab/mqlab/internal/netns"
 	"github.com/mqlab/mqlab/internal/plan"
 	"github.com/mqlab/mqlab/internal/run"
@@ -166,6 +167,12 @@ func measure(t *testing.T, g *guard.Guard, id int, name, url string, l load) {
 // carryOut runs a trial, checks its record, and returns the run folder.
 func carryOut(t *testing.T, g *guard.Guard, id int, s plan.Subject, l load, disorder bool) string {
 	t.Helper()
+	record, dir := execute(t, g, plan.Trial{ID: id, Subject: s, Params: paramsOf(l)}, nil)
+	check(t, record, l, disorder)
+	return dir
+}
+
+func paramsOf(l load) plan.Params {
 	params := plan.Params{
 		Pattern: l.pattern, Publishers: 3, Subscribers: 3, RatePerS: 300, Pacing: plan.PacingConstant,
 		PayloadBytes: 200, PayloadForm: plan.PayloadBinary, QoS: l.qos, Window: 20,
@@ -177,23 +184,28 @@ func carryOut(t *testing.T, g *guard.Guard, id int, s plan.Subject, l load, diso
 	if l.pattern == plan.PatternFanin {
 		params.Subscribers = 1
 	}
-	job := plan.Trial{ID: id, Cell: 1, Point: 1, Repetition: 1, Seed: uint64(id), Params: params, Subject: s}
+	return params
+}
+
+// execute runs a trial in a run folder of its own, and returns that, too.
+func execute(t *testing.T, g *guard.Guard, job plan.Trial, watch func(*ledger.Window)) (record *run.TrialRecord, dir string) {
+	t.Helper()
+	job.Cell, job.Point, job.Repetition, job.Seed = 1, 1, 1, uint64(job.ID)
 	runID := run.NewID()
 	w, err := run.Create(t.TempDir(), run.Manifest{ID: runID, Scenario: "brokers"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	out, err := w.Trial(id)
+	out, err := w.Trial(job.ID)
 	if err != nil {
 		t.Fatal(err)
 	}
-	lab := &trial.Lab{Place: netns.Host, Guard: g, RunID: runID}
-	record, err := lab.Run(t.Context(), job, out)
+	lab := &trial.Lab{Place: netns.Host, Guard: g, RunID: runID, Watch: watch}
+	record, err = lab.Run(t.Context(), job, out)
 	if err != nil || record.State != run.Finished || record.Failure != "" {
 		t.Fatalf("%v, %s: %s", err, record.State, record.Failure)
 	}
-	check(t, record, l, disorder)
-	return w.Dir()
+	return record, w.Dir()
 }
 
 // expiry bounds what a broker keeps of a client that is gone.

@@ -33,10 +33,13 @@ func (j *job) describeBroker() {
 	}
 }
 
-// cores is how much CPU the generator was given: a thread per event loop, or all that goroutines may use.
-func cores(f worker.Facts) float64 {
+// given is how much CPU the generator was given: a thread per event loop, or all that goroutines may use.
+func (j *job) given(f worker.Facts) float64 {
 	if f.Engine == plan.EngineLoop {
 		return float64(f.Loops)
+	}
+	if j.placement.Pinned() {
+		return float64(len(j.placement.Generator))
 	}
 	return float64(runtime.GOMAXPROCS(0))
 }

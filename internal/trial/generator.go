@@ -19,12 +19,14 @@ func (j *job) generator(share worker.Share, login worker.Credentials, sink worke
 	j.generators = []int{os.Getpid()}
 	n := j.trial.Params.Generators
 	if n <= 1 {
+		j.record.Generator.Processes = 1
 		return worker.NewLocal(share, login, j.devices(), sink)
 	}
 	c, err := crew.Start(share, n, login, j.devices(), j.Guard, sink)
 	if err != nil {
 		return nil, err
 	}
+	j.record.Generator.Processes = len(c.PIDs())
 	j.generators = append(j.generators, c.PIDs()...)
 	return c, nil
 }

@@ -82,7 +82,7 @@ func (j *job) describeWorker(r *worker.Result) {
 	}
 	j.agree(r)
 	g := &j.record.Generator
-	g.Cores = cores(r.Facts)
+	g.Cores = j.given(r.Facts)
 	if r.Used.HasCPU {
 		g.CPUSeconds = new(r.Used.CPU.Seconds())
 		g.SpinSeconds = new(r.Spun.Seconds())

@@ -12,6 +12,7 @@ import (
 
 	"github.com/mqlab/mqlab/internal/broker"
 	"github.com/mqlab/mqlab/internal/clock"
+	"github.com/mqlab/mqlab/internal/cores"
 	"github.com/mqlab/mqlab/internal/engine"
 	"github.com/mqlab/mqlab/internal/guard"
 	"github.com/mqlab/mqlab/internal/ledger"
@@ -58,7 +59,8 @@ type job struct {
 	second     *broker.Instance   // behind a bridge; nil = there is none
 	others     []*broker.Instance // side by side with the first
 	network    network
-	generators []int                   // processes
+	generators []int // processes
+	placement  cores.Placement
 	giveUp     context.CancelCauseFunc // ends the trial
 	conns      *engine.Connections     // at the end of the load; nil = there was none yet
 
@@ -121,6 +123,11 @@ func (j *job) do(ctx context.Context) (err error) {
 			j.record.Broker.Stderr = e.Error()
 		}
 	}()
+	release, err := j.place()
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, release()) }()
 	if err := j.openLink(ctx); err != nil {
 		return interrupted(ctx, err)
 	}
@@ -191,6 +198,7 @@ func (j *job) drive(ctx context.Context) (err error) {
 	}
 	share := worker.Whole(runNumber(j.RunID, j.trial.ID), j.trial, j.broker.URL)
 	share.SubscribeURL = j.last().SubscribeURL
+	share.Cores = len(j.placement.Generator)
 	for _, b := range j.others {
 		share.Others = append(share.Others, worker.Address{URL: b.URL, SubscribeURL: b.SubscribeURL})
 	}
@@ -202,6 +210,7 @@ func (j *job) drive(ctx context.Context) (err error) {
 		j.conns = new(w.Connections())
 		err = errors.Join(err, w.Close())
 	}()
+	j.describePlacement()
 	monitoring := j.startMonitor(ctx)
 	defer monitoring.stop()
 
