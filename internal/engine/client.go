@@ -172,17 +172,23 @@ func (c *Core) Receive(id int, now, kernel int64, in []byte) int {
 	used := 0
 	c.out = c.out[:0]
 	c.ev = proto.Event{}
+	var like alike
 	for cl.state != down && (used < len(in) || c.resuming()) {
+		if p, ok := like.payload(in[used:]); ok {
+			c.ev.Payload = p
+			used += like.size
+			c.deliver(cl, now, lastOnly(kernel, used, in))
+			continue
+		}
 		n, out, err := cl.session.Feed(now, in[used:], c.out, &c.ev)
 		c.out = out
 		used += n
 		silent := c.ev.Kind == proto.None && c.ev.Err == nil
 		if !silent {
-			last := kernel
-			if used < len(in) {
-				last = 0 // the kernel's stamp belongs to the last message only
-			}
-			c.handle(cl, now, last)
+			c.handle(cl, now, lastOnly(kernel, used, in))
+		}
+		if like.size = 0; c.ev.Kind == proto.Delivered && used < len(in) {
+			like, _ = framed(cl.session, c.ev.QoS, in[used-n:used], c.ev.Payload)
 		}
 		if err != nil {
 			c.send(cl, c.out, now)
@@ -200,6 +206,14 @@ func (c *Core) Receive(id int, now, kernel int64, in []byte) int {
 	}
 	c.schedule(cl)
 	return cl.consumed(used, in, fresh)
+}
+
+// lastOnly is the kernel's time of arrival for the message that ends at used: the stamp belongs to the last one only.
+func lastOnly(kernel int64, used int, in []byte) int64 {
+	if used < len(in) {
+		return 0
+	}
+	return kernel
 }
 
 // resuming tells that the session may have messages to resend although no bytes are left: an acknowledgement makes room for the

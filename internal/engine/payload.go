@@ -26,12 +26,17 @@ func NewPayload(template []byte, json bool, every uint64) Payload {
 
 // stamped returns the payload carrying s, valid until the next call.
 func (p *Payload) stamped(s *stamp.Stamp) []byte {
-	if p.json {
-		stamp.PutJSON(p.template, s)
-	} else {
-		stamp.Put(p.template, s)
-	}
+	p.put(p.template, s)
 	return p.template
+}
+
+// put makes b, a copy of the template, carry s.
+func (p *Payload) put(b []byte, s *stamp.Stamp) {
+	if p.json {
+		stamp.PutJSON(b, s)
+	} else {
+		stamp.Put(b, s)
+	}
 }
 
 // intact tells whether got, which carries s, is what was sent. The check sum of a JSON stamp is over its numbers, not its bytes,
@@ -43,5 +48,5 @@ func (p *Payload) intact(got []byte, s *stamp.Stamp) bool {
 	case p.json && !bytes.Equal(got[:p.header], p.stamped(s)[:p.header]):
 		return false
 	}
-	return s.Seq%p.every != 0 || bytes.Equal(got[p.header:], p.template[p.header:])
+	return (p.every > 1 && s.Seq%p.every != 0) || bytes.Equal(got[p.header:], p.template[p.header:])
 }

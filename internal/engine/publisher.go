@@ -146,6 +146,7 @@ func (c *Core) publish(cl *client, now int64) {
 // fill encodes the backlog and then what is due, until a batch is full or flow control says stop.
 func (c *Core) fill(cl *client, now int64, out []byte) []byte {
 	p := cl.pub
+	var like alike
 	for room := p.room(cl); room > 0 && len(out) < p.batch(); room-- {
 		var due int64
 		switch {
@@ -165,7 +166,7 @@ func (c *Core) fill(cl *client, now int64, out []byte) []byte {
 		default:
 			return out
 		}
-		next, err := c.encode(cl, due, now, out)
+		next, err := c.encode(cl, due, now, out, &like)
 		if err != nil {
 			c.fail(err)
 			return out
@@ -204,19 +205,40 @@ func (c *Core) offer(p *publisher, due int64) {
 	}
 }
 
-// encode appends the next message of cl's stream, due at due and sent at now.
-func (c *Core) encode(cl *client, due, now int64, out []byte) ([]byte, error) {
+// encode appends the next message of cl's stream, due at due and sent at now. like is the one before it in out.
+func (c *Core) encode(cl *client, due, now int64, out []byte, like *alike) ([]byte, error) {
 	p := cl.pub
 	c.st.Run, c.st.Stream, c.st.Seq, c.st.Due, c.st.Sent = c.Run, p.Stream, p.seq, due, now
+	if like.size > 0 {
+		from := len(out)
+		out = append(out, out[from-like.size:]...)
+		c.Payload.put(out[from+len(like.head):], &c.st)
+	} else {
+		next, err := c.publishNext(cl, due, now, out)
+		if err != nil {
+			return out, err
+		}
+		*like, _ = framed(cl.session, p.QoS, next[len(out):], c.msg.Payload)
+		out = next
+	}
+	c.booked(cl, due, now)
+	return out, nil
+}
+
+// publishNext has the session encode the message that the stamp describes.
+func (c *Core) publishNext(cl *client, due, now int64, out []byte) ([]byte, error) {
+	p := cl.pub
 	c.msg.Topic, c.msg.Payload, c.msg.QoS, c.msg.Retain = p.Topic, c.Payload.stamped(&c.st), p.QoS, p.Retain
 	c.msg.Token, c.msg.Redelivered = 0, false
 	if p.QoS > 0 {
 		c.msg.Token = uint64(p.take(flight{seq: p.seq, due: due, sent: now}))
 	}
-	next, err := cl.session.Publish(&c.msg, out)
-	if err != nil {
-		return out, err
-	}
+	return cl.session.Publish(&c.msg, out)
+}
+
+// booked counts the message that was encoded.
+func (c *Core) booked(cl *client, due, now int64) {
+	p := cl.pub
 	w := c.pubs.window()
 	w.InWindow.Sent++
 	if due >= c.measure {
@@ -229,7 +251,6 @@ func (c *Core) encode(cl *client, due, now int64, out []byte) ([]byte, error) {
 		c.Sample(&Sample{Kind: SampleSent, Stream: p.Stream, Client: cl.number, Seq: p.seq, Due: due, Sent: now})
 	}
 	p.seq++
-	return next, nil
 }
 
 // acked closes the flight that the event names.

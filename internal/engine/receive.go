@@ -9,37 +9,20 @@ import (
 
 // deliver books a received message.
 func (c *Core) deliver(cl *client, now, kernel int64) {
-	w := c.subs.window()
-	s := &c.st
+	s, sub := &c.st, cl.sub
 	err := stamp.Decode(c.ev.Payload, s)
-	if err != nil {
-		*s = stamp.Stamp{} // unknown
-	}
-	switch {
-	case cl.sub != nil && cl.sub.FirstLeg:
-		c.passed(cl, now, err)
-		return
-	case cl.sub == nil || errors.Is(err, stamp.ErrNone):
-		w.Counts.Foreign++
-		c.sample(cl, SampleForeign, now, kernel)
-		return
-	case err != nil:
-		c.corrupt(cl, now, kernel)
-		return
-	}
-	stream := s.Stream - cl.sub.FirstStream
-	if s.Run != c.Run || stream >= uint32(len(cl.sub.Trackers)) {
-		w.Counts.Foreign++
-		c.sample(cl, SampleForeign, now, kernel)
+	if err != nil || sub == nil || sub.FirstLeg || s.Run != c.Run || s.Stream-sub.FirstStream >= uint32(len(sub.Trackers)) {
+		c.other(cl, now, kernel, err)
 		return
 	}
 	if !c.Payload.intact(c.ev.Payload, s) {
 		c.corrupt(cl, now, kernel)
 		return
 	}
+	w, stream := c.subs.window(), s.Stream-sub.FirstStream
 	measured := s.Due >= c.measure && s.Due < c.end
 	if c.closed {
-		if measured && !cl.sub.Trackers[stream].Received(s.Seq) {
+		if measured && !sub.Trackers[stream].Received(s.Seq) {
 			w.Counts.Late++
 		}
 		return
@@ -48,18 +31,34 @@ func (c *Core) deliver(cl *client, now, kernel int64) {
 		c.sample(cl, SampleReceived, now, kernel)
 	}
 	w.InWindow.Received++
-	outcome, distance := cl.sub.Trackers[stream].Record(s.Seq)
+	outcome, distance := sub.Trackers[stream].Record(s.Seq)
 	if outcome == ledger.New || outcome == ledger.Reordered {
 		w.InWindow.Delivered++
 		if cl.watch != nil {
 			c.after(cl, stream, now)
 		}
 		if measured {
-			cl.sub.delivered++
+			sub.delivered++
 		}
 	}
 	if measured {
 		c.book(w, outcome, distance, now, kernel)
+	}
+}
+
+// other books what is none of the messages that are measured here, or so damaged that nobody knows; err is what its stamp is.
+func (c *Core) other(cl *client, now, kernel int64, err error) {
+	if err != nil {
+		c.st = stamp.Stamp{} // unknown
+	}
+	switch {
+	case cl.sub != nil && cl.sub.FirstLeg:
+		c.passed(cl, now, err)
+	case err != nil && cl.sub != nil && !errors.Is(err, stamp.ErrNone):
+		c.corrupt(cl, now, kernel)
+	default:
+		c.subs.window().Counts.Foreign++
+		c.sample(cl, SampleForeign, now, kernel)
 	}
 }
 
@@ -101,11 +100,11 @@ func (c *Core) book(w *ledger.Window, outcome ledger.Outcome, distance uint64, n
 		w.Counts.ClockSkew++
 		return
 	}
-	c.subs.record(ledger.Response, now-s.Due)
-	c.subs.record(ledger.Service, now-s.Sent)
+	record(w, ledger.Response, now-s.Due)
+	record(w, ledger.Service, now-s.Sent)
 	if kernel > 0 && kernel >= s.Sent && kernel <= now {
-		c.subs.record(ledger.Kernel, kernel-s.Sent)
-		c.subs.record(ledger.Client, now-kernel)
+		record(w, ledger.Kernel, kernel-s.Sent)
+		record(w, ledger.Client, now-kernel)
 	}
 }
 

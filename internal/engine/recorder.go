@@ -63,8 +63,9 @@ func (r *recorder) window() *ledger.Window {
 	return r.cur
 }
 
-func (r *recorder) record(m ledger.Metric, v int64) {
-	w := r.window()
+func (r *recorder) record(m ledger.Metric, v int64) { record(r.window(), m, v) }
+
+func record(w *ledger.Window, m ledger.Metric, v int64) {
 	h := w.Hists[m]
 	if h == nil {
 		h = hist.New()

@@ -85,6 +85,14 @@ type Subscriber interface {
 	Subscribe(s *Subscription, out []byte) ([]byte, error)
 }
 
+// Plain is a session some of whose messages are framed by nothing but their topic and the length of their payload, in
+// both directions. Who has sent or fed one of them may send the same bytes with another payload of that length without asking
+// Publish, and may take a unit that has the same bytes around its payload for the same event without asking Feed.
+type Plain interface {
+	// Plain tells whether messages of this QoS are so, and what stands behind their payload.
+	Plain(qos uint8) (trailer string, ok bool)
+}
+
 // Client is a client's side of a connection.
 type Client interface {
 	Session

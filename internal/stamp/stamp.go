@@ -16,7 +16,6 @@ package stamp
 import (
 	"encoding/binary"
 	"errors"
-	"hash/crc32"
 )
 
 // Size is the length of the binary form in bytes, and so the smallest binary payload.
@@ -50,14 +49,20 @@ const (
 	crcStart  = 36
 )
 
-var castagnoli = crc32.MakeTable(crc32.Castagnoli)
-
 // Put writes the binary form of s into b[:Size].
 func Put(b []byte, s *Stamp) {
+	// In words of the machine, so that the check sum needs not read again what was just written in other sizes, which is slow.
+	w0 := magic0 | magic1<<8 | version<<16 | uint64(s.Flags)<<24 | uint64(s.Run)<<32
+	w1 := uint64(s.Stream) | s.Seq<<32
+	w2 := s.Seq>>32 | uint64(s.Due)<<32
+	w3 := uint64(s.Due)>>32 | uint64(s.Sent)<<32
+	w4 := uint32(uint64(s.Sent) >> 32)
 	b = b[:Size:Size]
-	b[0], b[1], b[2], b[3] = magic0, magic1, version, s.Flags
-	putBody(b, s)
-	binary.LittleEndian.PutUint32(b[crcStart:], crc32.Checksum(b[:crcStart], castagnoli))
+	binary.LittleEndian.PutUint64(b, w0)
+	binary.LittleEndian.PutUint64(b[8:], w1)
+	binary.LittleEndian.PutUint64(b[16:], w2)
+	binary.LittleEndian.PutUint64(b[24:], w3)
+	binary.LittleEndian.PutUint64(b[32:], uint64(w4)|uint64(checkSum(w0, w1, w2, w3, w4))<<32)
 }
 
 func putBody(b []byte, s *Stamp) {
@@ -87,15 +92,22 @@ func Decode(p []byte, s *Stamp) error {
 }
 
 func decodeBinary(p []byte, s *Stamp) error {
-	if len(p) < Size || crc32.Checksum(p[:crcStart], castagnoli) != binary.LittleEndian.Uint32(p[crcStart:]) {
+	if len(p) < Size {
 		return ErrCorrupt
 	}
-	s.Flags = p[3]
-	s.Run = binary.LittleEndian.Uint32(p[4:])
-	s.Stream = binary.LittleEndian.Uint32(p[8:])
-	s.Seq = binary.LittleEndian.Uint64(p[12:])
-	s.Due = int64(binary.LittleEndian.Uint64(p[20:]))
-	s.Sent = int64(binary.LittleEndian.Uint64(p[28:]))
+	p = p[:Size]
+	w0, w1 := binary.LittleEndian.Uint64(p), binary.LittleEndian.Uint64(p[8:])
+	w2, w3 := binary.LittleEndian.Uint64(p[16:]), binary.LittleEndian.Uint64(p[24:])
+	w4 := binary.LittleEndian.Uint32(p[32:])
+	if checkSum(w0, w1, w2, w3, w4) != binary.LittleEndian.Uint32(p[crcStart:]) {
+		return ErrCorrupt
+	}
+	s.Flags = byte(w0 >> 24)
+	s.Run = uint32(w0 >> 32)
+	s.Stream = uint32(w1)
+	s.Seq = w1>>32 | w2<<32
+	s.Due = int64(w2>>32 | w3<<32)
+	s.Sent = int64(w3>>32 | uint64(w4)<<32)
 	return nil
 }
 

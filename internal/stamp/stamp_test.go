@@ -311,3 +311,13 @@ func BenchmarkDecodeJSON(b *testing.B) {
 		}
 	}
 }
+
+func TestCheckSumIsTheLibrarys(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 4))
+	for range 1000 {
+		w, w4 := [4]uint64{rng.Uint64(), rng.Uint64(), rng.Uint64(), rng.Uint64()}, rng.Uint32()
+		if got, want := checkSum(w[0], w[1], w[2], w[3], w4), checkSumGeneric(w[0], w[1], w[2], w[3], w4); got != want {
+			t.Fatalf("%x %x: %08x, want %08x", w, w4, got, want)
+		}
+	}
+}

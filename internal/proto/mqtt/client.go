@@ -140,6 +140,9 @@ func (c *Client) Room(qos uint8) int { return c.room(qos) }
 // Publish implements proto.Publisher. Errors: ErrNotReady, ErrNoRoom, *TooLargeError, and limits of the broker in words.
 func (c *Client) Publish(m *proto.Message, out []byte) ([]byte, error) { return c.publish(m, out) }
 
+// Plain implements proto.Plain: messages of QoS 0 carry no packet identifier.
+func (c *Client) Plain(qos uint8) (trailer string, ok bool) { return "", qos == 0 }
+
 // Subscribe implements proto.Subscriber. A Group makes it a shared subscription.
 func (c *Client) Subscribe(s *proto.Subscription, out []byte) ([]byte, error) {
 	filter := s.Topic

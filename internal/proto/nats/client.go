@@ -161,6 +161,9 @@ func (c *Client) Subscribe(s *proto.Subscription, out []byte) ([]byte, error) {
 	return c.ping(ping{cause: toSubscribe, token: s.Token}, out), nil
 }
 
+// Plain implements proto.Plain: the server assigns nothing to a message.
+func (c *Client) Plain(uint8) (trailer string, ok bool) { return "\r\n", true }
+
 // Barrier appends a PING. Its PONG, reported as an event of kind Barrier with the same token, proves that the server
 // has handled everything sent before.
 func (c *Client) Barrier(token uint64, out []byte) []byte {
