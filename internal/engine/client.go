@@ -191,6 +191,7 @@ func (c *Core) Receive(id int, now, kernel int64, in []byte) int {
 			like, _ = framed(cl.session, c.ev.QoS, in[used-n:used], c.ev.Payload)
 		}
 		if err != nil {
+			c.recordBurst(now)
 			c.send(cl, c.out, now)
 			c.drop(cl, now, err)
 			return cl.consumed(used, in, fresh)
@@ -199,6 +200,7 @@ func (c *Core) Receive(id int, now, kernel int64, in []byte) int {
 			break
 		}
 	}
+	c.recordBurst(now)
 	c.recorder(cl).window().InWindow.BytesIn += uint64(used)
 	c.send(cl, c.out, now)
 	if cl.pub != nil && cl.pub.waiting() {

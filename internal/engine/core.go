@@ -67,6 +67,7 @@ type Core struct {
 	ev      proto.Event
 	msg     proto.Message
 	st      stamp.Stamp
+	burst   burst
 	rng     *rand.Rand
 
 	opened              int64 // when the first connection was dialled

@@ -100,11 +100,26 @@ func (c *Core) book(w *ledger.Window, outcome ledger.Outcome, distance uint64, n
 		w.Counts.ClockSkew++
 		return
 	}
-	record(w, ledger.Response, now-s.Due)
-	record(w, ledger.Service, now-s.Sent)
+	if b := &c.burst; s.Due != b.due || s.Sent != b.sent {
+		c.recordBurst(now)
+		b.due, b.sent = s.Due, s.Sent
+	}
+	c.burst.n++
 	if kernel > 0 && kernel >= s.Sent && kernel <= now {
-		record(w, ledger.Kernel, kernel-s.Sent)
-		record(w, ledger.Client, now-kernel)
+		c.subs.record(ledger.Kernel, kernel-s.Sent)
+		c.subs.record(ledger.Client, now-kernel)
+	}
+}
+
+// burst are messages of one read that were due and sent together, and so have the same latencies.
+type burst struct{ due, sent, n int64 }
+
+// recordBurst records the latencies of what was read at now and has not been recorded.
+func (c *Core) recordBurst(now int64) {
+	if b := &c.burst; b.n > 0 {
+		c.subs.recordN(ledger.Response, now-b.due, b.n)
+		c.subs.recordN(ledger.Service, now-b.sent, b.n)
+		b.n = 0
 	}
 }
 

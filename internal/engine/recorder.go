@@ -63,15 +63,17 @@ func (r *recorder) window() *ledger.Window {
 	return r.cur
 }
 
-func (r *recorder) record(m ledger.Metric, v int64) { record(r.window(), m, v) }
+func (r *recorder) record(m ledger.Metric, v int64) { r.recordN(m, v, 1) }
 
-func record(w *ledger.Window, m ledger.Metric, v int64) {
+// recordN is n times record.
+func (r *recorder) recordN(m ledger.Metric, v, n int64) {
+	w := r.window()
 	h := w.Hists[m]
 	if h == nil {
 		h = hist.New()
 		w.Hists[m] = h
 	}
-	h.Record(v)
+	h.RecordN(v, n)
 }
 
 // rotate emits every window whose time is over.

@@ -1,6 +1,10 @@
 package stamp
 
-import "golang.org/x/sys/cpu"
+import (
+	"hash/crc32"
+
+	"golang.org/x/sys/cpu"
+)
 
 var hasSSE42 = cpu.X86.HasSSE42
 
@@ -9,6 +13,19 @@ var hasSSE42 = cpu.X86.HasSSE42
 //
 //go:noescape
 func sumSSE42(w0, w1, w2, w3 uint64, w4 uint32) uint32
+
+// sumAtSSE42 is sumSSE42 of the bytes at p.
+//
+//go:noescape
+func sumAtSSE42(p *byte) uint32
+
+// checkSumAt is the CRC-32C of b[:crcStart].
+func checkSumAt(b []byte) uint32 {
+	if hasSSE42 {
+		return sumAtSSE42(&b[:crcStart][0])
+	}
+	return crc32.Checksum(b[:crcStart], castagnoli)
+}
 
 // checkSum is the CRC-32C of 36 bytes, in words.
 func checkSum(w0, w1, w2, w3 uint64, w4 uint32) uint32 {

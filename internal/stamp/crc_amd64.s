@@ -11,3 +11,16 @@ TEXT ·sumSSE42(SB), NOSPLIT, $0-44
 	NOTL AX
 	MOVL AX, ret+40(FP)
 	RET
+
+// func sumAtSSE42(p *byte) uint32
+TEXT ·sumAtSSE42(SB), NOSPLIT, $0-12
+	MOVQ p+0(FP), SI
+	MOVL $0xffffffff, AX
+	CRC32Q 0(SI), AX
+	CRC32Q 8(SI), AX
+	CRC32Q 16(SI), AX
+	CRC32Q 24(SI), AX
+	CRC32L 32(SI), AX
+	NOTL AX
+	MOVL AX, ret+8(FP)
+	RET

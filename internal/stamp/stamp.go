@@ -96,18 +96,15 @@ func decodeBinary(p []byte, s *Stamp) error {
 		return ErrCorrupt
 	}
 	p = p[:Size]
-	w0, w1 := binary.LittleEndian.Uint64(p), binary.LittleEndian.Uint64(p[8:])
-	w2, w3 := binary.LittleEndian.Uint64(p[16:]), binary.LittleEndian.Uint64(p[24:])
-	w4 := binary.LittleEndian.Uint32(p[32:])
-	if checkSum(w0, w1, w2, w3, w4) != binary.LittleEndian.Uint32(p[crcStart:]) {
+	if checkSumAt(p) != binary.LittleEndian.Uint32(p[crcStart:]) {
 		return ErrCorrupt
 	}
-	s.Flags = byte(w0 >> 24)
-	s.Run = uint32(w0 >> 32)
-	s.Stream = uint32(w1)
-	s.Seq = w1>>32 | w2<<32
-	s.Due = int64(w2>>32 | w3<<32)
-	s.Sent = int64(w3>>32 | uint64(w4)<<32)
+	s.Flags = p[3]
+	s.Run = binary.LittleEndian.Uint32(p[4:])
+	s.Stream = binary.LittleEndian.Uint32(p[8:])
+	s.Seq = binary.LittleEndian.Uint64(p[12:])
+	s.Due = int64(binary.LittleEndian.Uint64(p[20:]))
+	s.Sent = int64(binary.LittleEndian.Uint64(p[28:]))
 	return nil
 }
 
