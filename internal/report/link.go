@@ -2,9 +2,11 @@ package report
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/mqlab/mqlab/internal/plan"
+	"github.com/mqlab/mqlab/internal/run"
 	"github.com/mqlab/mqlab/internal/summary"
 )
 
@@ -17,7 +19,7 @@ func (d *document) link(s *summary.Summary) {
 	}, left: 4}
 	seen := map[string]bool{}
 	say := func(text string) {
-		if !seen[text] {
+		if text != "" && !seen[text] {
 			seen[text] = true
 			sec.say(plain, text)
 		}
@@ -34,6 +36,7 @@ func (d *document) link(s *summary.Summary) {
 		for _, why := range l.Facts.Why {
 			say("Backend " + l.Backend + ": " + why + ".")
 		}
+		say(tested(l.SelfTest))
 		t.way(trial, "up", l.Up)
 		t.way(trial, "down", l.Down)
 	}
@@ -55,6 +58,38 @@ func madeBy(l *summary.Link) string {
 		text += ", TCP " + cc
 	}
 	return text + "."
+}
+
+// tested says in a sentence what probes found out about a link before it was used.
+func tested(t *run.LinkTest) string {
+	switch {
+	case t == nil:
+		return ""
+	case !t.Pass:
+		return "Self-test: it does not do what it is told: " + strings.Join(t.Why, "; ") + "."
+	}
+	var parts []string
+	for _, c := range t.Checks {
+		parts = append(parts, fmt.Sprintf("%s %s %s of %s", c.Direction, c.What, linkFigure(c.What, c.Achieved), linkFigure(c.What, c.Configured)))
+	}
+	text := "Self-test: it does what it is told: " + strings.Join(parts, ", ") + " (measured of configured)"
+	if len(t.Untested) > 0 {
+		text += "; not tested: " + strings.Join(t.Untested, "; ")
+	}
+	return text + "."
+}
+
+// linkFigure writes a figure of a link's test in its unit.
+func linkFigure(what string, v float64) string {
+	switch what {
+	case "loss":
+		return fmt.Sprintf("%.2f %%", v*100)
+	case "burst":
+		return summary.Number(v) + " packets"
+	case "rate":
+		return bitRate(&v)
+	}
+	return summary.Duration(int64(v))
 }
 
 // way adds one direction of a trial's link.

@@ -11,12 +11,40 @@ type Link struct {
 	Backend string     `json:"backend"`       // that was taken
 	Why     string     `json:"why,omitempty"` // it was taken
 	Facts   link.Facts `json:"facts"`
-	Up      *LinkWay   `json:"up,omitempty"` // absent: the backend does not count
-	Down    *LinkWay   `json:"down,omitempty"`
+	// SelfTest is whether such a link does what it is told, measured before the first trial that has it. Absent: it was not tested.
+	SelfTest *LinkTest `json:"self_test,omitempty"`
+	Up       *LinkWay  `json:"up,omitempty"` // absent: the backend does not count
+	Down     *LinkWay  `json:"down,omitempty"`
 	// Intervals are readings over the measure window, one after the other.
 	Intervals []LinkInterval `json:"intervals,omitempty"`
 	Outages   []link.Outage  `json:"outages,omitempty"`
 	Agreement *LinkAgreement `json:"agreement,omitempty"`
+}
+
+// LinkTest is what probes found out about a link.
+type LinkTest struct {
+	Backend  string        `json:"backend"`
+	Probes   string        `json:"probes,omitempty"` // datagrams or streams
+	Took     time.Duration `json:"took_ns,omitempty"`
+	Checks   []LinkCheck   `json:"checks,omitempty"`
+	Untested []string      `json:"untested,omitempty"` // what was configured and could not be checked, and why
+	Late     link.Lateness `json:"late"`
+	Overrun  uint64        `json:"overrun_packets,omitempty"`
+	Pass     bool          `json:"pass"`
+	Why      []string      `json:"why,omitempty"` // it does not pass
+}
+
+// LinkCheck is one figure of one direction, configured beside achieved. Times are in nanoseconds, rates in bits per second.
+type LinkCheck struct {
+	Direction  string  `json:"direction"`
+	What       string  `json:"what"` // delay, deviation, loss, burst, rate, queue
+	Configured float64 `json:"configured"`
+	Achieved   float64 `json:"achieved"`
+	Low        float64 `json:"low"` // of its 95 % interval
+	High       float64 `json:"high"`
+	Tolerance  float64 `json:"tolerance"` // how far from configured it may be, beyond the interval
+	Samples    int     `json:"samples"`
+	Pass       bool    `json:"pass"`
 }
 
 // LinkWay is what became of the packets of one direction.

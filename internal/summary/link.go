@@ -16,7 +16,8 @@ type Link struct {
 	Backend   string         `json:"backend"` // that was taken
 	Why       string         `json:"why,omitempty"`
 	Facts     link.Facts     `json:"facts"`
-	Up        *LinkWay       `json:"up,omitempty"` // absent: the backend does not count
+	SelfTest  *run.LinkTest  `json:"self_test,omitempty"` // absent: it was not tested
+	Up        *LinkWay       `json:"up,omitempty"`        // absent: the backend does not count
 	Down      *LinkWay       `json:"down,omitempty"`
 	Saturated bool           `json:"saturated"` // one of its directions
 	Outages   []link.Outage  `json:"outages,omitempty"`
@@ -62,7 +63,7 @@ func linkOf(rec *run.Trial) *Link {
 		return nil
 	}
 	p := &rec.Trial.Params.Link
-	l := &Link{Profile: p.Name, Backend: r.Backend, Why: r.Why, Facts: r.Facts, Outages: r.Outages}
+	l := &Link{Profile: p.Name, Backend: r.Backend, Why: r.Why, Facts: r.Facts, SelfTest: r.SelfTest, Outages: r.Outages}
 	var window time.Duration
 	if n := len(r.Intervals); n > 0 {
 		window = time.Duration(r.Intervals[n-1].T)
@@ -122,6 +123,9 @@ func (t *Trial) checkLink(f *folded) {
 	l := t.Link
 	if l == nil {
 		return
+	}
+	if test := l.SelfTest; test != nil && !test.Pass {
+		t.add(Invalid, "link_untrue", "the link does not do what it is told: %s", strings.Join(test.Why, "; "))
 	}
 	p := &t.Params.Link
 	for _, w := range []struct {

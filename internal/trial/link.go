@@ -60,12 +60,17 @@ func (j *job) openLink(ctx context.Context) error {
 	if !j.trial.Params.Link.Emulated() {
 		return nil
 	}
-	n, choice, err := emulate.Open(ctx, options(&j.trial))
+	o := options(&j.trial)
+	test, err := j.links.test(ctx, o, j.Lab)
+	if err != nil {
+		return err
+	}
+	n, choice, err := emulate.Open(ctx, o)
 	if err != nil {
 		return err
 	}
 	j.network.Network = n
-	j.record.Link = &run.Link{Backend: choice.Backend, Why: choice.Why}
+	j.record.Link = &run.Link{Backend: choice.Backend, Why: choice.Why, SelfTest: test}
 	return nil
 }
 

@@ -16,6 +16,7 @@ import (
 	"github.com/mqlab/mqlab/internal/engine"
 	"github.com/mqlab/mqlab/internal/guard"
 	"github.com/mqlab/mqlab/internal/ledger"
+	"github.com/mqlab/mqlab/internal/link/linktest"
 	"github.com/mqlab/mqlab/internal/netns"
 	"github.com/mqlab/mqlab/internal/plan"
 	"github.com/mqlab/mqlab/internal/run"
@@ -32,6 +33,12 @@ type Lab struct {
 	// Enough sees every finished window, too, and says why the trial need not go on, "" if it must: then its end is not waited for.
 	// nil = every trial goes on to its end.
 	Enough func(*ledger.Window) string
+	// Say, if set, takes a line about what takes its time besides trials.
+	Say func(string)
+	// LinkTest is how links are tested before the first trial that has one.
+	LinkTest linktest.Options
+
+	links linkTests
 }
 
 // ErrInterrupted is the cause of a context that the user cancelled.

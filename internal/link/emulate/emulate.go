@@ -76,6 +76,18 @@ type Options struct {
 	Toxiproxy string
 }
 
+// Key is all of o that makes one link unlike another, but for chance.
+func (o *Options) Key() Key {
+	return Key{o.Profile, o.Backend, o.CongestionControl, o.Toxiproxy, o.Outside}
+}
+
+// Key is comparable; see Options.Key.
+type Key struct {
+	profile                               link.Profile
+	backend, congestionControl, toxiproxy string
+	outside                               bool
+}
+
 // Choice is the backend that was taken, and why.
 type Choice struct {
 	Backend string `json:"backend"`
