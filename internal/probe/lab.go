@@ -66,6 +66,8 @@ func (l *lab) prepare(ctx context.Context, r *Report) ([]step, error) {
 		return prepareRedis(ctx, l, r)
 	case plan.AMQP091:
 		return prepareAMQP(ctx, l, r)
+	case plan.Zenoh, plan.ZenohBlock:
+		return prepareZenoh(ctx, l, r)
 	}
 	return nil, fmt.Errorf("there are no questions for protocol %s yet", l.subject.Protocol)
 }

@@ -30,6 +30,10 @@ const (
 	AskConfirms   = "confirms"
 	AskMandatory  = "mandatory"
 	AskQuorum     = "quorum queues"
+
+	AskReliability = "reliability"
+	AskSlowDrop    = "slow consumer (drop)"
+	AskSlowBlock   = "slow consumer (block)"
 )
 
 // Questions are all of them. Which ones apply depends on the protocol.
@@ -37,5 +41,5 @@ var Questions = []string{
 	AskMQTT311, AskMQTT5, AskQoS0, AskQoS1, AskQoS2, AskRetained, AskWildcards, AskShared, AskSession,
 	AskExpiry, AskPacket, AskReceiveMax, AskOffline, AskOffline0, AskInFlight, AskSlow, AskNagle, AskTerm,
 	AskKill, AskGroups, AskHeaders, AskPayload, AskAbsent, AskRESP3, AskStreams, AskConfirms, AskMandatory,
-	AskQuorum,
+	AskQuorum, AskReliability, AskSlowDrop, AskSlowBlock,
 }

@@ -156,7 +156,7 @@ func TestRedisShipped(t *testing.T) {
 
 // TestUnreachable: a broker that is not there, or not of this kind, is an error and no report.
 func TestUnreachable(t *testing.T) {
-	for _, scheme := range []string{"mqtt", "nats", "redis", "amqp"} {
+	for _, scheme := range []string{"mqtt", "nats", "redis", "amqp", "zenoh"} {
 		s, err := plan.ParseSubject(scheme + "://127.0.0.1:1")
 		if err != nil {
 			t.Fatal(err)
