@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"cmp"
+	"context"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
@@ -18,39 +19,47 @@ import (
 	"github.com/mqlab/mqlab/internal/capture"
 	"github.com/mqlab/mqlab/internal/diagnose"
 	"github.com/mqlab/mqlab/internal/evidence"
+	"github.com/mqlab/mqlab/internal/inspect"
 )
 
 // diagnoseFlags say how to read the input, and how to tell what was found.
 type diagnoseFlags struct {
 	unit, delimiter, tag, language string
-	keepAlive, floor               time.Duration
+	keepAlive, floor, period       time.Duration
 	json                           bool
+	pid                            int
+	port                           uint16
 }
 
 func newDiagnose() *cobra.Command {
 	var f diagnoseFlags
 	cmd := &cobra.Command{
-		Use:   "diagnose FILE",
-		Short: "why is it slow? (latencies, a histogram log, a capture)",
+		Use:   "diagnose {FILE | --pid N}",
+		Short: "why is it slow? (latencies, a capture, a running client)",
 		Long: `Name the cause of slow and jittery messages, with evidence in figures and what
 to change in which library. FILE is
   a table   one message a line: seq, send, recv (and due, done, if there are),
             or a latency alone; CSV with or without a header; - = standard input
   *.hlog    a histogram log (HdrHistogram, versions 1 to 3, with tags)
   a capture of packets (pcap, pcapng) with MQTT over TCP
+With --pid a running client is looked at from outside, unmodified: its threads,
+its sockets, its wait for a core. That needs the rights of its user, or root.
 What the input cannot decide is told, with what would decide it.
 
 Exit codes: 0 diagnosed (also: nothing to explain, or unexplained), 2 usage or
 unreadable, 4 no diagnosis: too few messages, or clocks that disagree.`,
 		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) != 1 {
-				return usageError("one input is needed; see %s --help", cmd.CommandPath())
+			if len(args) > 1 || (len(args) == 1) == (f.pid != 0) {
+				return usageError("one input is needed, a file or --pid; see %s --help", cmd.CommandPath())
 			}
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := f.check(); err != nil {
 				return err
+			}
+			if f.pid != 0 {
+				return f.look(cmd.Context(), cmd.OutOrStdout())
 			}
 			in, notes, err := f.read(cmd.InOrStdin(), args[0])
 			if err != nil {
@@ -61,6 +70,9 @@ unreadable, 4 no diagnosis: too few messages, or clocks that disagree.`,
 		},
 	}
 	flags := cmd.Flags()
+	flags.IntVar(&f.pid, "pid", 0, "look at the running client with this process `ID`")
+	flags.Uint16Var(&f.port, "port", 0, "of --pid: only its connections to this `PORT`")
+	flags.DurationVar(&f.period, "for", 10*time.Second, "of --pid: how long to look")
 	flags.StringVar(&f.unit, "unit", "", "of the table's figures: ns, us, ms or s, where its header does not say")
 	flags.StringVar(&f.delimiter, "delimiter", "", "between the cells of the table, where it is not one of , ; | tab space")
 	flags.StringVar(&f.tag, "tag", "", "of the histogram log's lines")
@@ -77,10 +89,24 @@ func (f *diagnoseFlags) check() error {
 		return usageError("unknown language %q: there are %s", f.language, strings.Join(diagnose.Languages, ", "))
 	case len([]rune(f.delimiter)) > 1:
 		return usageError("a delimiter is one character, not %q", f.delimiter)
+	case f.pid < 0 || f.period <= 0:
+		return usageError("--pid and --for are above 0")
 	case f.keepAlive < 0 || f.floor < 0:
 		return usageError("--keepalive and --floor are not negative")
 	}
 	return nil
+}
+
+// betweenLooks at a process.
+const betweenLooks = 5 * time.Millisecond
+
+// look diagnoses a running process.
+func (f *diagnoseFlags) look(ctx context.Context, w io.Writer) error {
+	r, err := inspect.Process(ctx, inspect.Options{PID: f.pid, Port: f.port, For: f.period, Every: betweenLooks})
+	if err != nil {
+		return fmt.Errorf("process %d: %w", f.pid, err)
+	}
+	return f.tell(w, "process", r.Notes(), diagnose.DiagnoseProcess(r.Process()))
 }
 
 // read opens the input, of whatever kind it is. notes are what to say about its reading.

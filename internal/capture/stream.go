@@ -6,7 +6,6 @@ type stream struct {
 	next    uint32
 	waiting []piece
 	bytes   int // waiting
-	gap     bool
 	parser  parser
 }
 

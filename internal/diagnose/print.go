@@ -70,7 +70,9 @@ func (r *Result) In(language string) *Said {
 // Print writes a diagnosis as text. wrap prints a paragraph behind a head, as wide as the screen.
 func (r *Result) Print(w io.Writer, language string, wrap func(head, text string)) {
 	word := func(key string) string { return say(language, "print."+key) }
-	_, _ = fmt.Fprintf(w, word("figures")+"\n", r.Messages, r.Lost, duration(ns(r.P50)), duration(ns(r.P99)), duration(ns(r.Max)), r.Slow, duration(ns(r.Threshold)))
+	if r.Messages > 0 || r.Lost > 0 || r.Negative > 0 {
+		_, _ = fmt.Fprintf(w, word("figures")+"\n", r.Messages, r.Lost, duration(ns(r.P50)), duration(ns(r.P99)), duration(ns(r.Max)), r.Slow, duration(ns(r.Threshold)))
+	}
 	for i := range r.Findings {
 		f := &r.Findings[i]
 		t := f.In(language)

@@ -1,0 +1,84 @@
+// Package inspect looks at a running client from outside, unmodified: what its threads wait for, what lies unread or unsent in its
+// sockets, whether TCP_NODELAY is on, how long it waits for a core. It reads /proc and duplicates sockets by pidfd_getfd(2); it changes
+// nothing.
+package inspect
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+	"time"
+
+	"github.com/mqlab/mqlab/internal/diagnose"
+)
+
+// Options say what to look at.
+type Options struct {
+	PID   int
+	Port  uint16        // only connections to this port; 0 = all
+	For   time.Duration // how long
+	Every time.Duration // between looks
+}
+
+// Errors of a look.
+var (
+	ErrUnsupported = errors.New("looking at a process from outside works on Linux only")
+	ErrRights      = errors.New("no right to look into it: run mqlab as its user or as root (ptrace access; a container may need --cap-add SYS_PTRACE)")
+	ErrNoProcess   = errors.New("there is no such process")
+	ErrNoSocket    = errors.New("it has no established TCP connection (or none to the port asked for)")
+)
+
+// Socket is one connection of the process at the end of the look.
+type Socket struct {
+	Local, Remote netip.AddrPort
+	NoDelay       bool
+	RTT           time.Duration // smoothed, as TCP measures it
+	Retransmitted uint32        // segments during the look, without those that proved needless
+	Unread        int           // bytes, the most that was seen
+	Unsent        int
+	UnreadLooks   float64 // part of the looks at which there were some
+	UnsentLooks   float64 // and that had bytes held back behind unacknowledged ones
+}
+
+// Report is what was seen.
+type Report struct {
+	PID         int
+	Command     string
+	Looks       int
+	For         time.Duration
+	Sockets     []Socket
+	Facts       diagnose.Facts
+	WaitCore    float64 // part of the time that threads were ready and had no core
+	Voluntary   float64 // context switches per second
+	Involuntary float64
+	MajorFaults uint64        // pages read from disk
+	Throttled   time.Duration // by a CPU quota
+	DiskWrite   float64       // part of the looks that found a thread in a synchronous write
+	Sources     []diagnose.Source
+}
+
+// Process turns what was seen into what a diagnosis is made from.
+func (r *Report) Process() *diagnose.Process {
+	p := &diagnose.Process{Facts: r.Facts, For: r.For, WaitCore: &r.WaitCore, Throttled: r.Throttled, DiskWrite: &r.DiskWrite, Sources: r.Sources}
+	for _, s := range r.Sockets {
+		p.Retransmitted += uint64(s.Retransmitted)
+	}
+	return p
+}
+
+// Notes tell what was seen, a line each.
+func (r *Report) Notes() (list []string) {
+	list = append(list,
+		fmt.Sprintf("%s (process %d), looked at %d times in %v", r.Command, r.PID, r.Looks, r.For.Round(time.Millisecond)),
+		fmt.Sprintf("switches per second: %.0f voluntary, %.0f involuntary; ready without a core for %.1f %% of the time; %d pages read from disk",
+			r.Voluntary, r.Involuntary, r.WaitCore*100, r.MajorFaults))
+	for _, s := range r.Sockets {
+		option := "off"
+		if s.NoDelay {
+			option = "on"
+		}
+		list = append(list, fmt.Sprintf("%v → %v: TCP_NODELAY %s, RTT %v, %d segments sent again, unread in %.0f %% of the looks (at most %d B), held back in %.0f %% (at most %d B)",
+			s.Local, s.Remote, option, s.RTT, s.Retransmitted, s.UnreadLooks*100, s.Unread, s.UnsentLooks*100, s.Unsent))
+	}
+	return list
+}

@@ -1,0 +1,231 @@
+package inspect
+
+import (
+	"context"
+	"errors"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/mqlab/mqlab/internal/diagnose"
+)
+
+// look is a process being looked at.
+type look struct {
+	o       Options
+	pidfd   int
+	sockets map[int]*watched // by descriptor
+	looks   int
+	waiting int // looks that found a thread waiting for a socket
+	asleep  int // and a thread in a sleep, and none waiting
+	writing int // and a thread in a synchronous write
+	unread  int // and received bytes nobody had read
+	unsent  int
+}
+
+// Process looks at a process for a while.
+func Process(ctx context.Context, o Options) (*Report, error) {
+	l := &look{o: o, sockets: map[int]*watched{}}
+	var err error
+	if l.pidfd, err = unix.PidfdOpen(o.PID, 0); err != nil {
+		if errors.Is(err, unix.ESRCH) {
+			return nil, ErrNoProcess
+		}
+		return nil, os.NewSyscallError("pidfd_open", err)
+	}
+	defer func() { _ = unix.Close(l.pidfd) }()
+	if err := l.findSockets(); err != nil {
+		return nil, err
+	}
+	before, err := readCounters(o.PID)
+	if err != nil {
+		return nil, err
+	}
+	began := time.Now()
+	if err := l.watch(ctx, began); err != nil {
+		return nil, err
+	}
+	r := &Report{PID: o.PID, For: time.Since(began), Looks: l.looks}
+	after, err := readCounters(o.PID)
+	if err != nil {
+		return nil, errEnded
+	}
+	l.report(r, before, after)
+	return r, nil
+}
+
+// watch looks again and again.
+func (l *look) watch(ctx context.Context, began time.Time) error {
+	every := time.NewTicker(l.o.Every)
+	defer every.Stop()
+	for {
+		if err := l.once(); err != nil {
+			return err
+		}
+		if time.Since(began) >= l.o.For {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-every.C:
+		}
+	}
+}
+
+// once looks at every thread and socket.
+func (l *look) once() error {
+	states, err := threadStates(l.o.PID, l.sockets)
+	if err != nil {
+		return err
+	}
+	l.looks++
+	switch {
+	case slices.Contains(states, waitsForSocket):
+		l.waiting++
+	case slices.Contains(states, sleeps):
+		l.asleep++
+	}
+	if slices.Contains(states, writes) {
+		l.writing++
+	}
+	unread, unsent := false, false
+	for fd, s := range l.sockets {
+		in, out := s.ask(l.pidfd, fd)
+		unread, unsent = unread || in, unsent || out
+	}
+	if unread {
+		l.unread++
+	}
+	if unsent {
+		l.unsent++
+	}
+	return nil
+}
+
+func (l *look) report(r *Report, before, after *counters) {
+	r.Command = after.command
+	part := func(n int) *float64 { return new(float64(n) / float64(max(l.looks, 1))) }
+	f := &r.Facts
+	f.SocketWait, f.Asleep, f.Unread, f.Unsent = part(l.waiting), part(l.asleep), part(l.unread), part(l.unsent)
+	r.DiskWrite = *part(l.writing)
+	for _, s := range l.sockets {
+		r.Sockets = append(r.Sockets, s.said(l.looks))
+	}
+	slices.SortFunc(r.Sockets, func(a, b Socket) int { return a.Local.Compare(b.Local) })
+	allOn := !slices.ContainsFunc(r.Sockets, func(s Socket) bool { return !s.NoDelay })
+	f.ClientNoDelay = &allOn
+	seconds := r.For.Seconds()
+	ran, waited := after.ran-before.ran, after.waited-before.waited
+	if after.scheduled {
+		// Threads of one process that queue behind each other are not held up by others: what they ran is taken off.
+		r.WaitCore = max(0, (waited-ran).Seconds()/seconds)
+		r.Sources = append(r.Sources, diagnose.RunQueue)
+	}
+	r.Voluntary = float64(after.voluntary-before.voluntary) / seconds
+	r.Involuntary = float64(after.involuntary-before.involuntary) / seconds
+	r.MajorFaults = after.majorFaults - before.majorFaults
+	r.Throttled = after.throttled - before.throttled
+	f.MemoryGrowth = new((float64(after.rss) - float64(before.rss)) / seconds)
+	f.MemoryBytes = new(float64(after.rss))
+	f.SwapIns = new(r.MajorFaults)
+	r.Sources = append(r.Sources, diagnose.Threads, diagnose.Sockets, diagnose.Memory)
+}
+
+// counters are totals of a process.
+type counters struct {
+	command                string
+	scheduled              bool // the kernel tells of run-queue waits
+	ran, waited, throttled time.Duration
+	voluntary, involuntary uint64
+	majorFaults, rss       uint64
+}
+
+func readCounters(pid int) (*counters, error) {
+	c := &counters{}
+	dir := "/proc/" + strconv.Itoa(pid)
+	comm, err := os.ReadFile(dir + "/comm")
+	if err != nil {
+		return nil, err
+	}
+	c.command = strings.TrimSpace(string(comm))
+	if stat := afterName(read(dir + "/stat")); len(stat) > 10 {
+		c.majorFaults = number(stat[9])
+	}
+	if m := strings.Fields(read(dir + "/statm")); len(m) > 1 {
+		c.rss = number(m[1]) * uint64(os.Getpagesize())
+	}
+	for _, task := range tasks(pid) {
+		if s := strings.Fields(read(dir + "/task/" + task + "/schedstat")); len(s) > 1 {
+			c.scheduled = true
+			c.ran += time.Duration(number(s[0]))
+			c.waited += time.Duration(number(s[1]))
+		}
+		for line := range strings.Lines(read(dir + "/task/" + task + "/status")) {
+			key, value, _ := strings.Cut(line, ":")
+			switch key {
+			case "voluntary_ctxt_switches":
+				c.voluntary += number(strings.TrimSpace(value))
+			case "nonvoluntary_ctxt_switches":
+				c.involuntary += number(strings.TrimSpace(value))
+			}
+		}
+	}
+	c.throttled = throttled(pid)
+	return c, nil
+}
+
+func tasks(pid int) (list []string) {
+	entries, _ := os.ReadDir("/proc/" + strconv.Itoa(pid) + "/task")
+	for _, e := range entries {
+		list = append(list, e.Name())
+	}
+	return list
+}
+
+// read is a file's content, "" if there is none.
+func read(name string) string {
+	b, err := os.ReadFile(name)
+	if err != nil {
+		return ""
+	}
+	return string(b)
+}
+
+// afterName are the fields of /proc/PID/stat behind the command, which may hold spaces: the third of the whole is the first.
+func afterName(stat string) []string {
+	return strings.Fields(stat[strings.LastIndexByte(stat, ')')+1:])
+}
+
+func number(s string) uint64 {
+	n, err := strconv.ParseUint(s, 10, 64)
+	if err != nil {
+		return 0
+	}
+	return n
+}
+
+// throttled is how long the process's control group was held back by its CPU quota, since it exists.
+func throttled(pid int) time.Duration {
+	for line := range strings.Lines(read("/proc/" + strconv.Itoa(pid) + "/cgroup")) {
+		parts := strings.SplitN(strings.TrimSpace(line), ":", 3)
+		if len(parts) < 3 || parts[1] != "" && !slices.Contains(strings.Split(parts[1], ","), "cpu") {
+			continue
+		}
+		for _, root := range []string{"/sys/fs/cgroup", "/sys/fs/cgroup/cpu,cpuacct", "/sys/fs/cgroup/cpu"} {
+			for line := range strings.Lines(read(root + parts[2] + "/cpu.stat")) {
+				switch f := strings.Fields(line); {
+				case len(f) == 2 && f[0] == "throttled_usec":
+					return time.Duration(number(f[1])) * time.Microsecond
+				case len(f) == 2 && f[0] == "throttled_time":
+					return time.Duration(number(f[1]))
+				}
+			}
+		}
+	}
+	return 0
+}
