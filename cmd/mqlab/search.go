@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/mqlab/mqlab/internal/capacity"
-	"github.com/mqlab/mqlab/internal/ledger"
 	"github.com/mqlab/mqlab/internal/run"
 	"github.com/mqlab/mqlab/internal/summary"
 	"github.com/mqlab/mqlab/internal/trial"
@@ -23,10 +22,8 @@ func (r *runner) search(ctx context.Context, lab *trial.Lab, live *live, folder 
 		if !more {
 			return nil
 		}
-		probe := *lab
-		watch := hunt.Watch(t)
-		probe.Enough = func(w *ledger.Window) string { return watch.Window(w) }
-		if err := r.trial(ctx, &probe, live, folder, t); err != nil {
+		lab.Enough = hunt.Watch(t).Window
+		if err := r.trial(ctx, lab, live, folder, t); err != nil {
 			return err
 		}
 		done, err := run.OpenTrial(folder.Dir(), t.ID)
