@@ -16,7 +16,6 @@ import (
 	"github.com/mqlab/mqlab/internal/broker"
 	"github.com/mqlab/mqlab/internal/crew"
 	"github.com/mqlab/mqlab/internal/guard"
-	"github.com/mqlab/mqlab/internal/link/tun"
 	"github.com/mqlab/mqlab/internal/scenario"
 	"github.com/mqlab/mqlab/internal/trial"
 )
@@ -39,8 +38,6 @@ func mqlab() int {
 		switch os.Args[1] {
 		case guard.Verb:
 			return guard.Main(os.Stdin)
-		case tun.Verb:
-			return tun.Main(os.Args[2:])
 		case crew.Verb:
 			return crew.Main(os.Stdin, os.Stdout)
 		case broker.LimitedVerb:

@@ -78,10 +78,9 @@ type Counters struct {
 	LongestWait time.Duration `json:"longest_wait_ns"`
 }
 
-// Observer is told of each packet that a backend offers to a link: when, the packet from its IP header on with the addresses that the
-// device sees, and what becomes of it. It is called from the threads that carry packets: it must be quick, must not keep the
-// packet, and may be called for both directions at once.
-type Observer func(way Direction, at int64, packet []byte, v Verdict)
+// Observer is told of each packet that a backend offers to a link: when, its size, its first bytes (all headers of IPv4 and TCP) with
+// the addresses that the device sees, and what becomes of it. It must be quick and must not keep head.
+type Observer func(way Direction, at int64, size int, head []byte, v Verdict)
 
 // Since is what became of the packets since an earlier reading. InFlight and LongestWait have no difference: they stay as they are.
 func (c Counters) Since(before Counters) Counters {

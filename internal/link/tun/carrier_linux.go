@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"runtime"
 	"sync"
-	"sync/atomic"
 
 	"golang.org/x/sys/unix"
 
@@ -14,83 +13,48 @@ import (
 	"github.com/mqlab/mqlab/internal/link"
 )
 
-const (
-	// batch is how many packets are taken before those that are due are looked after again.
-	batch = 32
-	// priority is that of our threads among those of the real-time class: the lowest will do, ordinary threads come after it.
-	priority = 1
-)
+// batch is how many packets are taken before those that are due are looked after again, and the other way round.
+const batch = 32
 
-// carrier takes the packets of one direction from one end to the other.
+// carrier takes the packets of one direction from one TUN device to the other.
 type carrier struct {
 	way      link.Direction
-	from, to int // descriptors of the TUN devices
+	from, to int // descriptors
 	wake     int // an eventfd: something has changed
-	observer *atomic.Pointer[link.Observer]
+	seen     *sightings
 
 	mu      sync.Mutex
 	machine *link.Machine
 	late    *hist.Hist
 	refused uint64 // packets that the far device did not take
-
-	stopping  atomic.Bool
-	ended     chan error
-	scheduler string
-	why       string // the scheduler is not what it could be
 }
 
-func newCarrier(way link.Direction, from, to *end, m *link.Machine, observer *atomic.Pointer[link.Observer]) (*carrier, error) {
+func newCarrier(way link.Direction, from, to int, m *link.Machine, seen *sightings) (*carrier, error) {
 	wake, err := unix.Eventfd(0, unix.EFD_NONBLOCK|unix.EFD_CLOEXEC)
 	if err != nil {
 		return nil, fmt.Errorf("eventfd: %w", err)
 	}
-	c := &carrier{
-		way: way, from: from.tun, to: to.tun, wake: wake, observer: observer,
-		machine: m, late: hist.New(), ended: make(chan error, 1),
-	}
-	ready := make(chan struct{})
-	go func() {
-		runtime.LockOSThread() // not unlocked: the thread has a class and a slack of its own
-		c.promote()
-		close(ready)
-		c.ended <- c.run()
-	}()
-	<-ready
-	return c, nil
+	return &carrier{way: way, from: from, to: to, wake: wake, seen: seen, machine: m, late: hist.New()}, nil
 }
 
-// promote gives the calling thread exact timers, and precedence where that is allowed.
-func (c *carrier) promote() {
-	c.scheduler = "other"
-	_ = unix.Prctl(unix.PR_SET_TIMERSLACK, 1, 0, 0, 0) // lateness tells whether it helped
-	err := unix.SchedSetAttr(0, &unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_FIFO, Priority: priority}, 0)
-	if err != nil {
-		c.why = fmt.Sprintf("SCHED_FIFO is refused (%v): packets may be late when this machine is busy", err)
-		return
-	}
-	c.scheduler = "fifo"
-}
-
-// stop ends the carrier and returns the error that ended it before, if any.
-func (c *carrier) stop() error {
-	c.stopping.Store(true)
-	return errors.Join(c.poke(), <-c.ended, unix.Close(c.wake))
-}
-
-// poke makes the thread look at the machine again.
-func (c *carrier) poke() error {
-	_, err := unix.Write(c.wake, []byte{1, 0, 0, 0, 0, 0, 0, 0})
-	if errors.Is(err, unix.EAGAIN) {
-		return nil // it has been poked already
+// do changes something about the machine and makes the thread look at it.
+func (c *carrier) do(f func(now int64, m *link.Machine) error) error {
+	c.mu.Lock()
+	err := f(clock.Now(), c.machine)
+	c.mu.Unlock()
+	if _, wakeErr := unix.Write(c.wake, []byte{1, 0, 0, 0, 0, 0, 0, 0}); !errors.Is(wakeErr, unix.EAGAIN) { // else it is awake
+		err = errors.Join(err, wakeErr)
 	}
 	return err
 }
 
-// run carries packets until it is stopped.
+// run carries packets until that fails.
 func (c *carrier) run() error {
+	runtime.LockOSThread()
+	_ = unix.Prctl(unix.PR_SET_TIMERSLACK, 1, 0, 0, 0) // lateness tells whether it helped
 	fds := []unix.PollFd{{Fd: int32(c.from), Events: unix.POLLIN}, {Fd: int32(c.wake), Events: unix.POLLIN}}
 	buf := make([]byte, 2*MTU)
-	for !c.stopping.Load() {
+	for {
 		timeout := c.deliver()
 		fds[0].Revents, fds[1].Revents = 0, 0
 		n, err := unix.Ppoll(fds, timeout, nil)
@@ -107,7 +71,6 @@ func (c *carrier) run() error {
 			return fmt.Errorf("link %s: read: %w", c.way, err)
 		}
 	}
-	return nil
 }
 
 // deliver hands over what is due, a batch at most, and returns how long there is nothing to do; nil = until something comes.
@@ -142,7 +105,6 @@ func (c *carrier) deliver() *unix.Timespec {
 
 // accept takes the packets that have come, a batch of them at most. Within the link they have the addresses that devices see.
 func (c *carrier) accept(buf []byte) error {
-	observe := c.observer.Load()
 	for range batch {
 		n, err := unix.Read(c.from, buf)
 		switch {
@@ -156,10 +118,7 @@ func (c *carrier) accept(buf []byte) error {
 			fromLoopback(packet)
 		}
 		now := clock.Now()
-		verdict := c.push(now, packet)
-		if observe != nil {
-			(*observe)(c.way, now, packet, verdict)
-		}
+		c.seen.add(c.way, now, packet, c.push(now, packet))
 	}
 	return nil
 }
@@ -171,10 +130,18 @@ func (c *carrier) push(now int64, packet []byte) link.Verdict {
 	return c.machine.Push(now, packet, flow)
 }
 
-// do changes something about the machine and wakes the thread.
-func (c *carrier) do(f func(now int64, m *link.Machine) error) error {
+// counters are those of the machine, with what the far device refused.
+func (c *carrier) counters() link.Counters {
 	c.mu.Lock()
-	err := f(clock.Now(), c.machine)
-	c.mu.Unlock()
-	return errors.Join(err, c.poke())
+	defer c.mu.Unlock()
+	n := c.machine.Counters()
+	n.Overrun.Packets = c.refused
+	return n
+}
+
+// lateness adds that of this direction.
+func (c *carrier) lateness(to *hist.Hist) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	to.Merge(c.late)
 }

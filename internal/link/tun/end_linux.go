@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
+	"os"
 
 	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
@@ -16,7 +17,7 @@ const queueLength = 10_000
 // end is one of the two ends of the link: a namespace, and the TUN device by which it is left.
 type end struct {
 	*namespace
-	tun    int             // descriptor of the device
+	tun    *os.File        // the device, until somebody else has it
 	handle *netlink.Handle // in the namespace
 	index  int             // of the device
 }
@@ -40,7 +41,7 @@ func newEnd(l layout) (e *end, err error) {
 	if err != nil {
 		return nil, err
 	}
-	e = &end{namespace: n, tun: -1}
+	e = &end{namespace: n}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, e.close())
@@ -64,11 +65,16 @@ func (e *end) close() error {
 	if e.handle != nil {
 		e.handle.Close()
 	}
-	var err error
-	if e.tun >= 0 {
-		err = unix.Close(e.tun)
+	return errors.Join(e.release(), e.namespace.close())
+}
+
+// release closes our descriptor of the device.
+func (e *end) release() (err error) {
+	if e.tun != nil {
+		err = e.tun.Close()
 	}
-	return errors.Join(err, e.namespace.close())
+	e.tun = nil
+	return err
 }
 
 // device is the name of the TUN device in each namespace.
@@ -76,10 +82,10 @@ const device = "link0"
 
 // openTUN makes a TUN device in the namespace of the calling thread. Without the flag for offload headers the kernel cuts what it
 // sends into segments itself, so that each read is one packet.
-func openTUN() (int, error) {
+func openTUN() (*os.File, error) {
 	fd, err := unix.Open("/dev/net/tun", unix.O_RDWR|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
 	if err != nil {
-		return -1, fmt.Errorf("/dev/net/tun: %w", err)
+		return nil, fmt.Errorf("/dev/net/tun: %w", err)
 	}
 	request, err := unix.NewIfreq(device)
 	if err == nil {
@@ -87,9 +93,9 @@ func openTUN() (int, error) {
 		err = unix.IoctlIfreq(fd, unix.TUNSETIFF, request)
 	}
 	if err != nil {
-		return -1, errors.Join(fmt.Errorf("make a TUN device: %w%s", err, hint(err)), unix.Close(fd))
+		return nil, errors.Join(fmt.Errorf("make a TUN device: %w%s", err, hint(err)), unix.Close(fd))
 	}
-	return fd, nil
+	return os.NewFile(uintptr(fd), device), nil
 }
 
 // settle makes the namespace one of IPv4 whose connections know nothing of each other.

@@ -1,7 +1,6 @@
 package tun
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"runtime"
@@ -13,16 +12,16 @@ import (
 // exitNotEntered is the exit code of a program that could not become what it was to be, as of a shell.
 const exitNotEntered = 126
 
-// Main is the process of a program before it becomes one: args are the file of a network namespace, the path of the program,
+// enter is the process of a program before it becomes one: args are the file of a network namespace, the path of the program,
 // and its arguments from its name on. It enters the namespace and becomes the program; it returns only if that fails, with the exit code.
-func Main(args []string) int {
-	fmt.Fprintln(os.Stderr, "cannot run in the network:", enter(args))
+func enter(args []string) int {
+	fmt.Fprintln(os.Stderr, "cannot run in the network:", become(args))
 	return exitNotEntered
 }
 
-func enter(args []string) error {
+func become(args []string) error {
 	if len(args) < 3 {
-		return fmt.Errorf("usage: %s NAMESPACE PATH NAME [ARGUMENT …]", Verb)
+		return fmt.Errorf("usage: %s NAMESPACE PATH NAME [ARGUMENT …]", enterVerb)
 	}
 	runtime.LockOSThread()
 	fd, err := unix.Open(args[0], unix.O_RDONLY|unix.O_CLOEXEC, 0)
@@ -32,5 +31,5 @@ func enter(args []string) error {
 	if err := unix.Setns(fd, unix.CLONE_NEWNET); err != nil {
 		return fmt.Errorf("enter network namespace: %w", err)
 	}
-	return errors.Join(errors.New(args[1]), syscall.Exec(args[1], args[2:], os.Environ()))
+	return fmt.Errorf("%s: %w", args[1], syscall.Exec(args[1], args[2:], os.Environ()))
 }

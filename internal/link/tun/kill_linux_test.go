@@ -47,6 +47,7 @@ func lab() int {
 		fmt.Println("process", cmd.Process.Pid)
 		fmt.Println("namespace", s.Ino)
 	}
+	fmt.Println("process", n.carrier.cmd.Process.Pid)
 	fmt.Println("up")
 	select {}
 }
@@ -82,7 +83,7 @@ func TestKilledLeavesNothing(t *testing.T) {
 			t.Fatal(lines.Text())
 		}
 	}
-	if len(pids) != 2 || len(inodes) != 2 || lines.Text() != "up" {
+	if len(pids) != 3 || len(inodes) != 2 || lines.Text() != "up" {
 		t.Fatalf("processes %v in namespaces %v", pids, inodes)
 	}
 	if during := hostNetwork(t); during != before {
@@ -109,6 +110,27 @@ func TestKilledLeavesNothing(t *testing.T) {
 	}
 	if after := hostNetwork(t); after != before {
 		t.Errorf("the network of the host has changed:\n%s\nbefore:\n%s", after, before)
+	}
+}
+
+// TestCarrierGone: without its carrier a network says so, and does not hang.
+func TestCarrierGone(t *testing.T) {
+	open(t, both(link.Params{})) // or skip
+	n, err := Open(t.Context(), link.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := n.carrier.cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	<-n.carrier.gone
+	if up, down := n.Counters(); up != (link.Counters{}) || down != up || n.Facts().Backend != Name {
+		t.Errorf("counters %+v and %+v", up, down)
+	}
+	for what, err := range map[string]error{"change": n.Change(link.Params{}, link.Params{}), "down": n.Down(true), "close": n.Close()} {
+		if err == nil || !strings.Contains(err.Error(), "carrier of the link") {
+			t.Errorf("%s: %v", what, err)
+		}
 	}
 }
 

@@ -4,13 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 
-	"github.com/mqlab/mqlab/internal/hist"
 	"github.com/mqlab/mqlab/internal/link"
 	"github.com/mqlab/mqlab/internal/netns"
 )
@@ -18,19 +15,14 @@ import (
 // Network is a link between two network namespaces. It is safe for concurrent use.
 type Network struct {
 	device, broker *end
-	up, down       *carrier
-	observer       atomic.Pointer[link.Observer]
+	carrier        *remote
 	places         [2]*place
 	facts          link.Facts
-	processors     int // that the runtime used before
 	close          func() error
 }
 
-// spare is how many processors more the Go runtime may use than there are: a thread that comes back from waiting for a packet
-// needs one, and must not queue for it behind what else this program does.
-const spare = 4
-
-// Open makes the namespaces and begins to carry packets. The network must be closed.
+// Open makes the namespaces and begins to carry packets. The network must be closed. The seeds of both directions follow from
+// the one given.
 func Open(_ context.Context, cfg link.Config) (*Network, error) {
 	if err := cfg.Profile.Validate(); err != nil {
 		return nil, err
@@ -58,18 +50,16 @@ func (n *Network) open(cfg link.Config) (err error) {
 	if err := n.pin(cfg.CongestionControl); err != nil {
 		return err
 	}
-	n.processors = runtime.GOMAXPROCS(0)
-	runtime.GOMAXPROCS(n.processors + spare)
-	if n.up, err = newCarrier(link.Up, n.device, n.broker, link.New(cfg.Profile.Up, cfg.Seed), &n.observer); err != nil {
+	var first answer
+	n.carrier, first, err = startCarrier(n.device.tun, n.broker.tun, task{cfg.Profile.Up, cfg.Profile.Down, cfg.Seed})
+	if err != nil {
 		return err
 	}
-	if n.down, err = newCarrier(link.Down, n.broker, n.device, link.New(cfg.Profile.Down, ^cfg.Seed), &n.observer); err != nil {
-		return err
-	}
-	n.facts.Scheduler = n.up.scheduler
-	n.because(n.up.why)
+	n.facts.Scheduler = first.Scheduler
+	n.because(first.Why)
 	n.places = [2]*place{{namespace: n.device.namespace, ofDevices: true}, {namespace: n.broker.namespace}}
-	return nil
+	// The devices are the carrier's now: they are gone when it is.
+	return errors.Join(n.device.release(), n.broker.release())
 }
 
 // Supported says why this process cannot have such a network here, by trying; nil = it can.
@@ -113,52 +103,49 @@ func (n *Network) Broker() netns.Place { return n.places[1] }
 
 // Change sets other properties for packets offered from now on.
 func (n *Network) Change(up, down link.Params) error {
-	if err := (link.Profile{Name: "in use", Up: up, Down: down}).Validate(); err != nil {
+	p := link.Profile{Name: "in use", Up: up, Down: down}
+	if err := p.Validate(); err != nil {
 		return err
 	}
-	return errors.Join(
-		n.up.do(func(now int64, m *link.Machine) error { m.Change(now, up); return nil }),
-		n.down.do(func(now int64, m *link.Machine) error { m.Change(now, down); return nil }),
-	)
+	return n.ask(request{Change: &p})
 }
 
 // Down begins or ends a silent outage of both directions; what is in flight as it begins is lost.
 func (n *Network) Down(down bool) error {
-	return errors.Join(n.DownWay(link.Up, down), n.DownWay(link.Down, down))
+	return n.ask(request{Down: map[link.Direction]bool{link.Up: down, link.Down: down}})
 }
 
 // DownWay begins or ends an outage of one direction.
 func (n *Network) DownWay(way link.Direction, down bool) error {
-	return n.carrier(way).do(func(now int64, m *link.Machine) error { m.SetDown(now, down); return nil })
+	return n.ask(request{Down: map[link.Direction]bool{way: down}})
 }
 
 // Schedule sets silent outages of both directions, counted from now; see link.Machine.
 func (n *Network) Schedule(outages []link.Outage) error {
-	schedule := func(now int64, m *link.Machine) error { return m.Schedule(now, outages) }
-	return errors.Join(n.up.do(schedule), n.down.do(schedule))
+	return n.ask(request{Schedule: &outages})
 }
 
-func (n *Network) carrier(way link.Direction) *carrier {
-	if way == link.Up {
-		return n.up
-	}
-	return n.down
+func (n *Network) ask(q request) error {
+	_, err := n.carrier.ask(q)
+	return err
 }
 
-// Counters returns what became of the packets of both directions so far. How many bytes an overrun had is not known.
+// Counters returns what became of the packets of both directions so far; nothing if the carrier is gone. How many bytes an
+// overrun had is not known. What was seen before is told to observers before it returns.
 func (n *Network) Counters() (up, down link.Counters) {
-	return n.up.counters(n.device), n.down.counters(n.broker)
-}
-
-func (c *carrier) counters(from *end) link.Counters {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	counters := c.machine.Counters()
-	counters.Overrun.Packets = c.refused
-	if dropped, err := from.dropped(); err == nil { // it fails only when the device is gone, and then there is no more
-		counters.Overrun.Packets += dropped
+	a, err := n.carrier.ask(request{})
+	if err != nil {
+		return up, down // Close says why
 	}
-	return counters
+	for _, of := range []struct {
+		c    *link.Counters
+		from *end
+	}{{&a.Up, n.device}, {&a.Down, n.broker}} {
+		if dropped, err := of.from.dropped(); err == nil { // it fails only when the device is gone, and then there is no more
+			of.c.Overrun.Packets += dropped
+		}
+	}
+	return a.Up, a.Down
 }
 
 // Packets sets who is told of each packet that is offered, its monotonic time and size; nil = nobody. It is Observe with less.
@@ -167,52 +154,46 @@ func (n *Network) Packets(seen func(d link.Direction, t int64, bytes int)) {
 		n.Observe(nil)
 		return
 	}
-	n.Observe(func(way link.Direction, at int64, packet []byte, _ link.Verdict) { seen(way, at, len(packet)) })
+	n.Observe(func(way link.Direction, at int64, size int, _ []byte, _ link.Verdict) { seen(way, at, size) })
 }
 
-// Observe sets who is told of each packet, instead of who was before; nil = nobody.
+// Observe sets who is told of each packet, instead of who was before; nil = nobody. The telling comes some milliseconds after.
 func (n *Network) Observe(o link.Observer) {
-	if o == nil {
-		n.observer.Store(nil)
-		return
+	on := o != nil
+	if on {
+		n.carrier.observer.Store(&o)
 	}
-	n.observer.Store(&o)
+	_ = n.ask(request{Observe: &on}) // it fails only when there is nothing more to observe
+	if !on {
+		n.carrier.observer.Store(nil)
+	}
 }
 
 // Facts returns what is known about the network, its lateness so far included.
 func (n *Network) Facts() link.Facts {
 	f := n.facts
-	all := hist.New()
-	for _, c := range []*carrier{n.up, n.down} {
-		c.mu.Lock()
-		all.Merge(c.late)
-		c.mu.Unlock()
-	}
-	if all.Count() > 0 {
+	a, err := n.carrier.ask(request{})
+	if err == nil && a.Late.Count() > 0 {
 		f.Late = link.Lateness{
-			Packets: all.Count(), P50: time.Duration(all.Quantile(0.5)), P99: time.Duration(all.Quantile(0.99)), Max: time.Duration(all.Max()),
+			Packets: a.Late.Count(), P50: time.Duration(a.Late.Quantile(0.5)), P99: time.Duration(a.Late.Quantile(0.99)), Max: time.Duration(a.Late.Max()),
 		}
 	}
 	return f
 }
 
-// Close ends the network: connections in it hang, its namespaces are gone when the last program in them has ended.
+// Close ends the network: connections in it hang, its namespaces are gone when the last program in them has ended. The error
+// tells if the carrier had ended before.
 func (n *Network) Close() error { return n.close() }
 
 func (n *Network) shut() error {
 	var errs []error
-	for _, c := range []*carrier{n.up, n.down} {
-		if c != nil {
-			errs = append(errs, c.stop())
-		}
+	if n.carrier != nil {
+		errs = append(errs, n.carrier.close())
 	}
 	for _, e := range []*end{n.device, n.broker} {
 		if e != nil {
 			errs = append(errs, e.close())
 		}
-	}
-	if n.processors > 0 {
-		runtime.GOMAXPROCS(n.processors)
 	}
 	return errors.Join(errs...)
 }

@@ -25,8 +25,6 @@ import (
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 {
 		switch os.Args[1] {
-		case Verb:
-			os.Exit(Main(os.Args[2:]))
 		case guard.Verb:
 			syscall.Exit(guard.Main(os.Stdin))
 		case labVerb:
@@ -142,9 +140,9 @@ func TestSegmentsAreOfTheLink(t *testing.T) {
 	const delay = 20 * time.Millisecond
 	n := open(t, both(link.Params{Delay: delay}))
 	var largest, seen atomic.Int64
-	n.Observe(func(_ link.Direction, _ int64, packet []byte, v link.Verdict) {
+	n.Observe(func(_ link.Direction, _ int64, size int, packet []byte, _ link.Verdict) {
 		seen.Add(1)
-		for old := largest.Load(); int64(len(packet)) > old && !largest.CompareAndSwap(old, int64(len(packet))); old = largest.Load() {
+		for old := largest.Load(); int64(size) > old && !largest.CompareAndSwap(old, int64(size)); old = largest.Load() {
 		}
 		if source := netip.AddrFrom4([4]byte(packet[12:16])); packet[0]>>4 == 4 && source != Loopback && !strings.HasPrefix(source.String(), "198.18.") {
 			t.Errorf("a packet from %s on the link", source)
@@ -157,12 +155,14 @@ func TestSegmentsAreOfTheLink(t *testing.T) {
 		t.Errorf("connected in %v, less than a round trip", took)
 	}
 	exchange(t, c, 1<<18)
+	n.Counters()
 	if largest.Load() != MTU || seen.Load() < 2*(1<<18)/MTU {
 		t.Errorf("%d packets, the largest of %d bytes", seen.Load(), largest.Load())
 	}
 	seen.Store(0)
 	n.Packets(func(_ link.Direction, _ int64, bytes int) { seen.Add(int64(bytes)) })
 	exchange(t, dial(t, n.Device(), addr), 1<<12)
+	n.Counters() // what was seen before is told before it returns
 	if seen.Load() < 2*(1<<12) {
 		t.Errorf("%d bytes seen", seen.Load())
 	}
@@ -331,7 +331,7 @@ func TestCommand(t *testing.T) {
 	if err := n.Device().Command(t.Context(), "no-such-program").Run(); err == nil || !strings.Contains(err.Error(), "no-such-program") {
 		t.Error(err)
 	}
-	if code := Main([]string{"/nonesuch", "/bin/true", "true"}); code != exitNotEntered {
+	if code := enter([]string{"/nonesuch", "/bin/true", "true"}); code != exitNotEntered {
 		t.Errorf("exit code %d", code)
 	}
 }

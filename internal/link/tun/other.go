@@ -5,8 +5,6 @@ package tun
 import (
 	"context"
 	"errors"
-	"fmt"
-	"os"
 
 	"github.com/mqlab/mqlab/internal/link"
 	"github.com/mqlab/mqlab/internal/netns"
@@ -55,9 +53,3 @@ func (*Network) Facts() link.Facts { return link.Facts{} }
 
 // Close does nothing.
 func (*Network) Close() error { return nil }
-
-// Main says that this system has no network namespaces, and returns the exit code.
-func Main([]string) int {
-	fmt.Fprintln(os.Stderr, errNotHere)
-	return 126
-}

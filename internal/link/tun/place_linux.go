@@ -186,7 +186,8 @@ func (p *place) Command(ctx context.Context, name string, args ...string) *exec.
 		path = name
 	}
 	where := fmt.Sprintf("/proc/%d/fd/%d", os.Getpid(), p.fd)
-	cmd := exec.CommandContext(ctx, "/proc/self/exe", append([]string{Verb, where, path, name}, args...)...)
+	cmd := exec.CommandContext(ctx, "/proc/self/exe")
+	cmd.Args = append([]string{self, enterVerb, where, path, name}, args...)
 	cmd.Err = errors.Join(cmd.Err, lookErr)
 	return cmd
 }

@@ -20,9 +20,6 @@ import "net/netip"
 // MTU is the largest IP packet.
 const MTU = 1500
 
-// Verb is the first argument by which main knows that it shall become a program inside a namespace: it then calls Main.
-const Verb = "in-network"
-
 // Name is what Facts and users call this backend.
 const Name = "tun"
 

@@ -1,0 +1,128 @@
+package tun
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/mqlab/mqlab/internal/link"
+)
+
+// remote is the carrier's process, from the lab's side.
+type remote struct {
+	cmd      *exec.Cmd
+	control  *os.File
+	observer atomic.Pointer[link.Observer]
+
+	mu      sync.Mutex // one request at a time
+	answers chan answer
+	gone    chan struct{} // closed when the process says no more
+	failed  error         // why; valid after gone
+}
+
+// startLimit is how long the process may take to be ready.
+const startLimit = 20 * time.Second
+
+// startCarrier starts the process, which takes over both TUN devices.
+func startCarrier(device, broker *os.File, t task) (r *remote, first answer, err error) {
+	ends, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return nil, first, fmt.Errorf("socketpair: %w", err)
+	}
+	if err := unix.SetNonblock(ends[0], true); err != nil { // or Close would not end a Read
+		return nil, first, errors.Join(err, unix.Close(ends[0]), unix.Close(ends[1]))
+	}
+	near, far := os.NewFile(uintptr(ends[0]), "control"), os.NewFile(uintptr(ends[1]), "control")
+	defer func() { _ = far.Close() }()
+	r = &remote{control: near, answers: make(chan answer, 1), gone: make(chan struct{})}
+	r.cmd = exec.Command("/proc/self/exe")
+	r.cmd.Args = []string{self, carryVerb}
+	r.cmd.Stderr = os.Stderr
+	r.cmd.ExtraFiles = []*os.File{device, broker, far}
+	r.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // an interrupt from the keyboard is the lab's
+	if err := r.cmd.Start(); err != nil {
+		return nil, first, errors.Join(fmt.Errorf("start the carrier: %w", err), near.Close())
+	}
+	go r.listen()
+	if err := writeJSON(near, requestFrame, t); err != nil {
+		return nil, first, errors.Join(err, r.close())
+	}
+	select {
+	case first = <-r.answers:
+		return r, first, nil
+	case <-r.gone:
+		return nil, first, errors.Join(r.failed, r.close())
+	case <-time.After(startLimit):
+		return nil, first, errors.Join(errors.New("the carrier does not become ready"), r.close())
+	}
+}
+
+// listen takes what the process says until it says no more.
+func (r *remote) listen() {
+	defer close(r.gone)
+	for {
+		kind, body, err := readFrame(r.control)
+		switch {
+		case errors.Is(err, io.EOF):
+			err = errors.New("the carrier of the link has ended by itself")
+		case err == nil && kind == sightingFrame:
+			if o := r.observer.Load(); o != nil {
+				err = tell(body, *o)
+			}
+		case err == nil:
+			var a answer
+			if err = json.Unmarshal(body, &a); err == nil {
+				r.answers <- a
+			}
+		}
+		if err != nil {
+			r.failed = err
+			return
+		}
+	}
+}
+
+// ask sends a request and returns the answer. What was seen before it has been told to the observer by then.
+func (r *remote) ask(q request) (answer, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if err := writeJSON(r.control, requestFrame, q); err != nil {
+		return answer{}, fmt.Errorf("carrier of the link: %w", err)
+	}
+	select {
+	case a := <-r.answers:
+		if a.Error != "" {
+			return a, errors.New(a.Error)
+		}
+		return a, nil
+	case <-r.gone:
+		return answer{}, r.failed
+	}
+}
+
+// close ends the process and returns why it had ended before, if it had.
+func (r *remote) close() error {
+	var early error
+	select {
+	case <-r.gone:
+		early = r.failed
+	default:
+	}
+	err := r.control.Close() // which ends the process
+	late := time.AfterFunc(startLimit, func() { _ = r.cmd.Process.Kill() })
+	defer late.Stop()
+	if exit := r.cmd.Wait(); early != nil {
+		return errors.Join(early, exit)
+	}
+	<-r.gone
+	return err
+}
