@@ -135,7 +135,7 @@ func fits(pattern, name string) bool {
 }
 
 // testHelp are packages that only tests import.
-var testHelp = []string{"internal/proto/prototest", "internal/run/runtest"}
+var testHelp = []string{"internal/proto/prototest", "internal/run/runtest", "internal/capacity/capacitytest"}
 
 func TestArrows(t *testing.T) {
 	for name, p := range ours(t) {

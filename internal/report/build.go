@@ -27,7 +27,11 @@ func build(s *summary.Summary, o *Options) *document {
 			contested++
 		}
 	}
-	d.verdict(s, groups)
+	if o.Searches != nil { // what they found is the verdict
+		d.verdict(s, nil)
+	} else {
+		d.verdict(s, groups)
+	}
 	if o.Searches != nil {
 		d.last().answers(o.Searches)
 	} else if v := d.last(); len(groups) == 1 && len(groups[0].rows) == 1 && groups[0].valid() {

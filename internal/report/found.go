@@ -7,6 +7,7 @@ import (
 
 	"github.com/mqlab/mqlab/internal/capacity"
 	"github.com/mqlab/mqlab/internal/chart"
+	"github.com/mqlab/mqlab/internal/plan"
 	"github.com/mqlab/mqlab/internal/search"
 	"github.com/mqlab/mqlab/internal/summary"
 )
@@ -22,9 +23,7 @@ func (sec *section) answers(found []capacity.Result) {
 		}
 		points = append(points, paragraph{r.Sentence() + ".", st})
 	}
-	rest := slices.DeleteFunc(sec.blocks, func(b block) bool { _, comparisons := b.(list); return comparisons })
-	rest = slices.DeleteFunc(rest, func(b block) bool { _, winners := b.(*table); return winners })
-	sec.blocks = append([]block{points}, rest...)
+	sec.blocks = slices.Insert(sec.blocks, 0, block(points))
 }
 
 // found shows the answers of searches, and what they rest on.
@@ -48,6 +47,9 @@ func answerTable(found []capacity.Result) *table {
 			between = summary.Range(r.Text(r.Low), r.Text(r.High))
 		}
 		t.row(r.Name(), r.Text(r.Sustainable), between, numberOf(r.Delivered), numberOf(r.Peak), r.Text(r.Knee), r.EndedBy(), fmt.Sprint(len(r.Probes)))
+	}
+	if c := slices.Index(t.head, "sustained/s"); found[0].Vary == plan.VaryRate {
+		t.drop(c) // it says the same
 	}
 	t.dropEmpty()
 	return t

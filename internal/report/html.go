@@ -59,12 +59,13 @@ func buildHTML(s *summary.Summary, r *run.Run, o *Options) *document {
 
 // answer is the verdict: one sentence, and below it what it rests on.
 func (p *page) answer() {
-	p.verdict(p.s, p.groups)
-	v := p.sections[len(p.sections)-1]
 	if p.o.Searches != nil {
-		v.answers(p.o.Searches)
+		p.verdict(p.s, nil)
+		p.last().answers(p.o.Searches)
 		return
 	}
+	p.verdict(p.s, p.groups)
+	v := p.sections[len(p.sections)-1]
 	if first, ok := p.oneSentence(v); ok {
 		v.blocks = slices.Insert(v.blocks, 0, block(lead(first)))
 		return

@@ -39,9 +39,7 @@ const (
 	hostUsedUp  = 0.93 // of the host's cores
 	keptUp      = 0.98 // of what was offered
 	queuedUp    = 2.0  // how many times the shortest confirmation a usual one takes where something queues
-	linkUsedUp  = 0.85
-	heldUp      = 0.5 // of the messages, that had to wait for a full socket or window
-	socketsIdle = 0.5 // of a core: a broker that is less busy is not what fills sockets
+	heldUp      = 0.5  // of the messages, that had to wait for a full socket or window
 )
 
 // pressure is what the verdict rests on. Pointers are nil where something is not known.
@@ -71,8 +69,7 @@ type pressure struct {
 	acked       float64 // per second
 	ack, ackMin *float64
 
-	link     *float64 // used of its rate, in the fuller direction
-	linkName string
+	linkFull string // the link was saturated: the words
 }
 
 // strained reports whether the load did not come through.
@@ -199,18 +196,12 @@ func (p *pressure) byWindow() *Bottleneck {
 		Ratio(min(used, 1)), Number(all), Duration(int64(*p.ack)), Duration(int64(*p.ackMin)), Rate(all*1e9 / *p.ack))}
 }
 
-// byLink: its rate is used up, or sockets are full while the broker has nothing to do and something is between the two.
+// byLink: the link between them had no room left.
 func (p *pressure) byLink() *Bottleneck {
-	switch {
-	case p.linkName == "" || !p.strained():
-		return nil
-	case p.link != nil && *p.link >= linkUsedUp:
-		return &Bottleneck{LimitLink, p.link, fmt.Sprintf("%s of the rate of link %s was used", Ratio(*p.link), p.linkName)}
-	case p.thread == nil || *p.thread >= socketsIdle:
+	if p.linkFull == "" || !p.strained() {
 		return nil
 	}
-	return &Bottleneck{LimitLink, p.link, fmt.Sprintf("%s of the messages waited before link %s, and the busiest thread of the broker used %s of a core",
-		Ratio(p.held), p.linkName, Ratio(*p.thread))}
+	return &Bottleneck{Kind: LimitLink, Text: p.linkFull}
 }
 
 // nearest names the resource of which most was used.
@@ -224,6 +215,5 @@ func (p *pressure) nearest() string {
 	consider(p.thread, "busiest was one thread of the broker, with %s of a core")
 	consider(p.generatorCPU, "busiest was the generator, with %s of the cores it was given")
 	consider(p.memory, "fullest was the broker's memory, with %s")
-	consider(p.link, "busiest was the link, with %s of its rate")
 	return text
 }

@@ -53,13 +53,20 @@ func Subject(name string) plan.Subject {
 // Write writes a run of these trials and reads it again.
 func Write(tb testing.TB, scenario string, trials []Trial) *run.Run {
 	tb.Helper()
-	m := run.Manifest{
-		ID: "0badc0", Scenario: scenario, Seed: 42, Started: Started, Command: []string{"mqlab", "run", scenario, "--seed", "42"},
-		Host: run.Host{Hostname: "bench", Kernel: "6.8.0", OS: "linux", Arch: "amd64", CPUModel: "Model 7", Cores: 2, MemoryBytes: 4 << 30},
-		Plan: plan.Plan{Scenario: scenario, Description: "A run made up for tests.", Seed: 42},
-	}
+	p := plan.Plan{Scenario: scenario, Description: "A run made up for tests.", Seed: 42}
 	for i := range trials {
-		m.Plan.Trials = append(m.Plan.Trials, trials[i].Plan)
+		p.Trials = append(p.Trials, trials[i].Plan)
+	}
+	return WritePlan(tb, p, trials)
+}
+
+// WritePlan is Write for a plan whose trials are not those that were carried out.
+func WritePlan(tb testing.TB, p plan.Plan, trials []Trial) *run.Run {
+	tb.Helper()
+	m := run.Manifest{
+		ID: "0badc0", Scenario: p.Scenario, Seed: 42, Started: Started, Command: []string{"mqlab", "run", p.Scenario, "--seed", "42"},
+		Host: run.Host{Hostname: "bench", Kernel: "6.8.0", OS: "linux", Arch: "amd64", CPUModel: "Model 7", Cores: 2, MemoryBytes: 4 << 30},
+		Plan: p,
 	}
 	w, err := run.Create(tb.TempDir(), m)
 	check(tb, err)
