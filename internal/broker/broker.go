@@ -74,6 +74,7 @@ type Options struct {
 	// Persistence is whether sessions and messages are kept on disk: plan.PersistenceOn, plan.PersistenceOff; empty = as the
 	// variant has it.
 	Persistence string
+	TLS         bool   // it shall listen with TLS, see Instance.CAFile
 	Binary      string // path of the broker's program; empty = look for it
 }
 

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/mqlab/mqlab/internal/netns"
+	"github.com/mqlab/mqlab/internal/plan"
 	"github.com/mqlab/mqlab/internal/proto"
 	"github.com/mqlab/mqlab/internal/proto/amqp091"
 	"github.com/mqlab/mqlab/internal/proto/amqp10"
@@ -25,7 +26,7 @@ const greetLimit = time.Second // for one attempt
 // AMQP, which have nothing in common, share one.
 func greet(ctx context.Context, place netns.Place, scheme, address string) error {
 	switch scheme {
-	case "ws", "mqtt": // the oldest version is understood by every broker
+	case "ws", "mqtt", "mqtts": // the oldest version is understood by every broker
 		return greetWith(ctx, place, scheme, address, mqtt.NewClient(&mqtt.Config{Version: mqtt.V311, CleanStart: true}, readyName))
 	case "nats":
 		return greetWith(ctx, place, scheme, address, nats.NewClient(&nats.Config{Name: readyName}))
@@ -33,7 +34,7 @@ func greet(ctx context.Context, place netns.Place, scheme, address string) error
 		return greetWith(ctx, place, scheme, address, resp.NewPubSub(&resp.Config{}, readyName))
 	case "zenoh": // a router lets in nobody twice
 		return greetWith(ctx, place, scheme, address, zenoh.NewClient(&zenoh.Config{}, readyName+rand.Text()))
-	case "amqp":
+	case "amqp", "amqps":
 		err := greetWith(ctx, place, scheme, address, amqp091.NewClient(&amqp091.Config{User: "guest", Password: "guest"}, readyName))
 		var dial *net.OpError
 		if err == nil || errors.As(err, &dial) && dial.Op == "dial" {
@@ -63,6 +64,11 @@ func greetWith(ctx context.Context, place netns.Place, scheme, address string, s
 	defer func() { _ = conn.Close() }()
 	if deadline, ok := ctx.Deadline(); ok {
 		_ = conn.SetDeadline(deadline)
+	}
+	if known, _ := plan.LookupScheme(scheme); known.Encrypted {
+		if conn, err = encrypt(ctx, conn); err != nil {
+			return err
+		}
 	}
 	if scheme == "ws" {
 		if conn, err = websocket.Client(ctx, conn, address, ""); err != nil {

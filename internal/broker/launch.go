@@ -45,6 +45,7 @@ type site struct {
 
 	persistence string // see Options
 	cores       cores.Set
+	tls         bool // likewise
 }
 
 // port finds a TCP port that is free on the loopback interface now. Somebody may take it before the broker does.
@@ -168,7 +169,7 @@ func launchOnce(ctx context.Context, k kind, f Finding, s plan.Subject, o Option
 	w := &site{
 		ctx: ctx, place: o.Place, guard: o.Guard, dir: dir, path: f.Path, version: f.Version,
 		protocol: s.Protocol, subscribe: s.SubscribeProtocol(), variant: s.Variant, maxMessage: o.MaxMessageBytes, bridge: o.Bridge, profile: o.Profile,
-		persistence: o.Persistence, cores: o.Cores,
+		persistence: o.Persistence, cores: o.Cores, tls: o.TLS,
 	}
 	p, err := k.prepare(w)
 	if err != nil {
@@ -181,7 +182,7 @@ func launchOnce(ctx context.Context, k kind, f Finding, s plan.Subject, o Option
 		_ = o.Guard.RemoveDir(dir)
 		return nil, fmt.Errorf("%s: machine %s: %w", s.Broker, o.Profile.Name, err)
 	}
-	i.publish, i.subscribe = plan.SchemeOf(w.protocol), plan.SchemeOf(w.subscribe)
+	i.publish, i.subscribe = w.scheme(w.protocol), w.scheme(w.subscribe)
 	first, err := i.run(w)
 	if err != nil {
 		_ = errors.Join(i.cell.remove(i), o.Guard.RemoveDir(dir))

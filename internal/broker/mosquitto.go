@@ -44,6 +44,14 @@ func (mosquitto) prepare(s *site) (*program, error) {
 		{"allow_anonymous", "true", asWritten},
 	}
 	p := &program{scheme: "mqtt", address: net.JoinHostPort(loopback, port), patience: 5 * time.Second}
+	if s.tls {
+		cert, key, err := s.certificate()
+		if err != nil {
+			return nil, err
+		}
+		p.scheme = "mqtts"
+		config = append(config, Setting{"certfile", cert, asWritten}, Setting{"keyfile", key, asWritten})
+	}
 	if s.speaks(overWebSocket...) {
 		port, err := s.port()
 		if err != nil {

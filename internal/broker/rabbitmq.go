@@ -106,15 +106,8 @@ func (rabbitMQ) prepare(s *site) (*program, error) {
 	}
 	amqp, mqtt := endpoint{"amqp", net.JoinHostPort(loopback, ports[2])}, endpoint{"mqtt", net.JoinHostPort(loopback, ports[3])}
 	plugins := rabbitPlugins(s)
-	if s.speaks(rabbitMQTT...) {
-		p.listen(mqtt)
-		p.config = append(p.config, Setting{"mqtt.listeners.tcp.1", mqtt.Address, asWritten})
-	}
-	if s.speaks("", plan.AMQP091, plan.AMQP10) {
-		p.listen(amqp)
-		p.config = append(p.config, Setting{"listeners.tcp.1", amqp.Address, asWritten})
-	} else {
-		p.config = append(p.config, Setting{"listeners.tcp", "none", asWritten})
+	if err := p.rabbitListens(s, amqp, mqtt); err != nil {
+		return nil, err
 	}
 	p.config = append(p.config, rabbitSettings(s)...)
 	if _, err := s.file("rabbitmq.conf", lines(p.config, " = ")); err != nil {
@@ -133,6 +126,41 @@ func (rabbitMQ) prepare(s *site) (*program, error) {
 	p.env = append(rabbitEnvironment(s.dir, ports[0], ports[1]), "RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS="+erlang)
 	p.readBack = func(ctx context.Context) (*report, error) { return askRabbitMQ(ctx, s, p.env) }
 	return p, nil
+}
+
+// rabbitListens adds the listeners of the protocols that will be spoken, and their settings.
+func (p *program) rabbitListens(s *site, amqp, mqtt endpoint) error {
+	kind := "tcp"
+	if s.tls {
+		cert, key, err := s.certificate()
+		if err != nil {
+			return err
+		}
+		kind, amqp.Scheme, mqtt.Scheme = "ssl", "amqps", "mqtts"
+		p.config = append(p.config,
+			Setting{"ssl_options.cacertfile", cert, asWritten}, Setting{"ssl_options.certfile", cert, asWritten}, Setting{"ssl_options.keyfile", key, asWritten})
+	}
+	if s.speaks(rabbitMQTT...) {
+		p.listen(mqtt)
+		p.config = append(p.config, Setting{"mqtt.listeners." + kind + ".1", mqtt.Address, asWritten})
+		if s.tls {
+			p.config = append(p.config, Setting{"mqtt.listeners.tcp", "none", asWritten})
+		}
+	}
+	plain := "none"
+	if s.speaks("", plan.AMQP091, plan.AMQP10) {
+		p.listen(amqp)
+		if s.tls {
+			p.config = append(p.config, Setting{"listeners.ssl.1", amqp.Address, asWritten})
+		} else {
+			plain = amqp.Address
+			p.config = append(p.config, Setting{"listeners.tcp.1", plain, asWritten})
+		}
+	}
+	if plain == "none" {
+		p.config = append(p.config, Setting{"listeners.tcp", plain, asWritten})
+	}
+	return nil
 }
 
 // rabbitMQTT are the protocols of its plug-in for MQTT.

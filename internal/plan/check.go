@@ -69,6 +69,7 @@ func (r *resolver) checkSubject(p *scenario.Point, s Subject) {
 	}
 	checkPersistence(p, s, report)
 	checkOutages(p, s, report)
+	checkEncryption(p, s, report)
 	checkInstances(p, s, report)
 	if s.Runtime == "external" && p.Machine.Name != "" && !r.noLimits {
 		report("machine", "a broker that was not started here cannot be held to a machine")

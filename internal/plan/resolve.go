@@ -242,6 +242,7 @@ func connect(p *scenario.Point) Connect {
 	sources, _ := scenario.Addresses(c.SourceAddresses) // was checked
 	return Connect{
 		Pause:          c.Backoff.Fixed(),
+		TLS:            encryption(&c.TLS),
 		RatePerS:       c.Rate.PerSecond,
 		AtOnce:         c.AtOnce,
 		Sources:        sources,

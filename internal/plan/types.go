@@ -150,13 +150,21 @@ type Connect struct {
 	WillTopic      string        `json:"will_topic,omitempty"`
 	WillPayload    string        `json:"will_payload,omitempty"`
 	Reconnect      bool          `json:"reconnect"`
-	Pause          time.Duration `json:"pause_ns,omitempty"`         // before each attempt to connect again; 0 = growing and scattered ones
+	Pause          time.Duration `json:"pause_ns,omitempty"` // before each attempt to connect again; 0 = growing and scattered ones
+	TLS            Encryption    `json:"tls,omitzero"`
 	HoldAcks       bool          `json:"hold_acks,omitempty"`        // subscribers never acknowledge: shows the broker's in-flight window
 	ReadBytesPerS  int           `json:"read_bytes_per_s,omitempty"` // a slow subscriber; 0 = as fast as possible
 }
 
 // Lingering is how many ports may be kept back at a time by connections of churn that have ended: each for a minute.
 func (c *Connect) Lingering() int { return int(c.ChurnPerS * 60) }
+
+// Encryption says how clients encrypt.
+type Encryption struct {
+	Version string `json:"version,omitempty"` // any, 1.2, 1.3; absent: not asked for
+	Groups  string `json:"groups,omitempty"`  // of the key exchange; absent: those that Go offers
+	Resume  bool   `json:"resume,omitempty"`  // sessions of TLS are resumed
+}
 
 // Phases are the parts of a trial; see design: connect, settle, warm-up, measure, drain, teardown.
 type Phases struct {

@@ -61,6 +61,15 @@ func SchemeOf(protocol string) string {
 	return schemes[i].Name
 }
 
+// SecureSchemeOf is how URLs of a protocol start, with TLS.
+func SecureSchemeOf(protocol string) string {
+	i := slices.IndexFunc(schemes, func(s Scheme) bool { return s.Encrypted && slices.Contains(s.Protocols, protocol) })
+	if i < 0 {
+		return ""
+	}
+	return schemes[i].Name
+}
+
 // Encrypted reports whether the subject is reached by TLS.
 func (s *Subject) Encrypted() bool {
 	name, _, _ := strings.Cut(s.URL, "://")

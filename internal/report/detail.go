@@ -90,6 +90,10 @@ func (d *document) resources(t *summary.Trial) {
 		sec.facts("churn", fact("due", summary.Count(c.Due)), fact("accepted", summary.Count(c.Made)), fact("failed", summary.Count(c.Failed)),
 			fact("memory after", size(t.Broker.PSSBytesAfter)))
 	}
+	if s := t.Client.TLS; s != nil {
+		sec.facts("TLS", s.Version, s.Cipher, fact("key exchange", s.Group), fact("handshakes", count(s.Handshakes)), fact("resumed", count(s.Resumed)),
+			fact("bytes up each", each(s.BytesUp, s.Handshakes)), fact("bytes down each", each(s.BytesDown, s.Handshakes)))
+	}
 	if r := t.Recovery; r != nil {
 		sec.facts("outages", summary.Count(r.Outages), fact("connections hit", summary.Count(r.Affected)), fact("lost", summary.Count(r.Noticed)),
 			fact("back", summary.Count(r.Returned)), fact("sessions present", number(r.Resumed)), fact("in the busiest second", ratioOrNone(r.BusiestSecond)),
@@ -104,6 +108,22 @@ func (d *document) resources(t *summary.Trial) {
 		sec.facts("wire", fact("up", size(w.BytesUp)), fact("down", size(w.BytesDown)), fact("retransmitted segments", number(w.Retransmitted)))
 	}
 	sec.linkDetail(t.Link)
+}
+
+// count writes a number, "" for none.
+func count(n uint64) string {
+	if n == 0 {
+		return ""
+	}
+	return summary.Count(n)
+}
+
+// each is the mean of a sum over n, "" if there are none.
+func each(sum, n uint64) string {
+	if n == 0 {
+		return ""
+	}
+	return summary.Count((sum + n/2) / n)
 }
 
 // ratioOrNone writes a part of a whole, "" if it is not known.

@@ -107,6 +107,12 @@ type TLS struct {
 	Verified bool   `json:"verified"`
 	Version  string `json:"version,omitempty"`
 	Cipher   string `json:"cipher,omitempty"`
+	Group    string `json:"group,omitempty"` // of the key exchange; absent: none was needed, or it is not told
+	// Of all handshakes of the trial, records of TLS included, TCP and IP not.
+	Handshakes uint64 `json:"handshakes,omitempty"`
+	Resumed    uint64 `json:"resumed"`
+	BytesUp    uint64 `json:"handshake_bytes_up,omitempty"`
+	BytesDown  uint64 `json:"handshake_bytes_down,omitempty"`
 }
 
 // Connections counts connections over the whole trial. Attempted is every try, also to come back; Failed are those that

@@ -51,6 +51,9 @@ func (p *Point) check(problems *Errors) {
 	p.checkFaults(report)
 	p.checkOutages(report)
 	p.checkNetwork(report)
+	if e := &p.Connect.TLS; e.Version == "1.2" && e.Groups == "x25519mlkem768" {
+		report("connect.tls.groups", "TLS 1.2 has no hybrid key exchange: use version 1.3")
+	}
 	if p.Subscriber.HoldAcks && p.Load.QoS == 0 {
 		report("subscriber.hold_acks", "at QoS 0 nothing is acknowledged: set load.qos to 1 or 2")
 	}

@@ -21,6 +21,7 @@ func Defaults() Settings {
 			CleanStart: true,
 			Reconnect:  true,
 			Backoff:    "jitter",
+			TLS:        Encryption{Version: "off", Groups: "default"},
 			Rate:       Rate{Max: true},
 		},
 		Broker:  Broker{Instances: 1},

@@ -213,6 +213,9 @@ type Connect struct {
 	// Backoff is the pause before connecting again: jitter, which grows and is scattered (100 ms to 5 s), so that clients do not
 	// come back together; or a fixed one, such as 1s.
 	Backoff Backoff `yaml:"backoff"`
+	// TLS encrypts connections to a broker that is started here; tls: 1.2 is short for tls: {version: 1.2}. An external broker is
+	// reached as its URL says.
+	TLS Encryption `yaml:"tls" short:"version"`
 	// Rate is how many connections are opened, for example 500/s; max is as fast as broker and host allow.
 	Rate Rate `yaml:"rate"`
 	// AtOnce is how many connections may be on their way at one time, whatever the rate. Absent: 64.
@@ -224,6 +227,17 @@ type Connect struct {
 	// Churn is how many further clients a second connect, and leave as soon as the broker has accepted them, while there is
 	// load, for example 50/s.
 	Churn Rate `yaml:"churn"`
+}
+
+// Encryption says how connections are encrypted.
+type Encryption struct {
+	// Version of TLS: off, 1.2, 1.3, or any, which is the newest that both sides know. Of an external broker off says nothing.
+	Version string `yaml:"version" oneof:"off any 1.2 1.3"`
+	// Groups are those of the key exchange that clients offer: default, or one of x25519, p256, p384, x25519mlkem768 (hybrid with a
+	// post-quantum part, 1.3 only, which costs 2.5 KB more for each handshake).
+	Groups string `yaml:"groups" oneof:"default x25519 p256 p384 x25519mlkem768"`
+	// Resume lets clients resume an earlier session of TLS when they connect again.
+	Resume bool `yaml:"resume"`
 }
 
 // Will is what the broker publishes for a client that vanishes.

@@ -13,7 +13,7 @@ func (j *job) start(ctx context.Context) (err error) {
 	p := &j.trial.Params
 	o := broker.Options{
 		Place: j.home(), Guard: j.Guard, MaxMessageBytes: p.PayloadBytes, Profile: p.Profile, Persistence: p.Persistence,
-		Cores: j.placement.Broker,
+		Cores: j.placement.Broker, TLS: p.Connect.TLS.Version != "",
 	}
 	if j.trial.Subject.Bridge != nil {
 		j.broker, j.second, err = broker.StartBridged(ctx, j.trial.Subject, o, p.QoS)

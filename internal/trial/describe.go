@@ -28,8 +28,8 @@ func (j *job) describeBroker() {
 	if j.second != nil {
 		j.describeSecond()
 	}
-	if s := &j.trial.Subject; s.Encrypted() {
-		j.record.Client.TLS = &run.TLS{Verified: !s.TLS.SkipVerify}
+	if j.trial.Secured() {
+		j.record.Client.TLS = &run.TLS{Verified: !j.trial.Subject.TLS.SkipVerify}
 	}
 }
 

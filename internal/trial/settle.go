@@ -53,6 +53,7 @@ func (j *job) settle(r *worker.Result) {
 	j.record.Checks.LedgerMismatch = mismatch(pubs, subs)
 	j.record.Totals = []run.GroupTotal{{Group: engine.Publishers, Counts: *pubs}, {Group: engine.Subscribers, Counts: *subs}}
 	j.record.Members = r.Members
+	j.describeTLS(r.TLS)
 	j.record.Recovery = recovery(j.trial.Subject.Protocol, r.Recovery)
 	j.describeWorker(r)
 }
@@ -88,6 +89,16 @@ func (j *job) describeWorker(r *worker.Result) {
 		g.SpinSeconds = new(r.Spun.Seconds())
 	}
 	g.GCPauseTotal, g.GCPauseMax = new(int64(r.Used.GCPause)), new(int64(r.Used.GCMax))
+}
+
+// describeTLS notes what handshakes agreed on and cost.
+func (j *job) describeTLS(h *worker.Handshakes) {
+	t := j.record.Client.TLS
+	if t == nil || h == nil {
+		return
+	}
+	t.Version, t.Cipher, t.Group = h.Version, h.Cipher, h.Group
+	t.Handshakes, t.Resumed, t.BytesUp, t.BytesDown = uint64(h.Count), uint64(h.Resumed), h.BytesUp, h.BytesDown
 }
 
 // recovery is what outages did; nil where there were none.

@@ -206,6 +206,9 @@ func (j *job) drive(ctx context.Context) (err error) {
 	share := worker.Whole(runNumber(j.RunID, j.trial.ID), j.trial, j.broker.URL)
 	share.SubscribeURL = j.last().SubscribeURL
 	share.Cores = len(j.placement.Generator)
+	if file := j.broker.CAFile(); file != "" {
+		share.Trial.Subject.TLS = plan.TLS{CAFile: file, ServerName: broker.SecureName}
+	}
 	for _, b := range j.others {
 		share.Others = append(share.Others, worker.Address{URL: b.URL, SubscribeURL: b.SubscribeURL})
 	}

@@ -30,6 +30,7 @@ type dialer struct {
 	timeout time.Duration
 	noDelay bool
 	gate    *gate
+	shakes  *handshakes
 	// upgrade makes a connection a WebSocket; nil = it stays what it is.
 	upgrade func(context.Context, net.Conn) (net.Conn, error)
 	// greeting reads what the server says in the clear before the TLS handshake; nil = nothing.
@@ -44,7 +45,7 @@ func (w *Local) newDialer(where netns.Place, url, protocol string) (*dialer, err
 	}
 	p := &w.share.Trial.Params
 	d := &dialer{
-		ctx: w.ctx, addr: end.addr, timeout: p.Connect.Timeout, noDelay: p.NoDelay, gate: &w.pubGate,
+		ctx: w.ctx, addr: end.addr, timeout: p.Connect.Timeout, noDelay: p.NoDelay, gate: &w.pubGate, shakes: &w.shakes,
 		place: netns.Spread(where, end.addr, w.share.Trial.Connections()+p.Connect.Lingering()),
 	}
 	if len(p.Connect.Sources) > 0 {
@@ -56,6 +57,7 @@ func (w *Local) newDialer(where netns.Place, url, protocol string) (*dialer, err
 		if d.tls, err = tlsConfig(w.share.Trial.Subject.TLS, end.host); err != nil {
 			return nil, err
 		}
+		encrypt(d.tls, &p.Connect.TLS)
 		if protocol == plan.NATS || protocol == plan.JetStream {
 			d.greeting = natsGreeting
 		}
@@ -137,22 +139,6 @@ func (d *dialer) connect(ctx context.Context, start int64) (engine.Dialled, erro
 		got.Conn = ws
 	}
 	return got, nil
-}
-
-func (d *dialer) handshake(ctx context.Context, conn net.Conn) (net.Conn, error) {
-	var said []byte
-	if d.greeting != nil {
-		until, _ := ctx.Deadline()
-		err := conn.SetDeadline(until)
-		if err == nil {
-			said, err = d.greeting(conn)
-		}
-		if err = errors.Join(err, conn.SetDeadline(time.Time{})); err != nil {
-			return nil, err
-		}
-	}
-	secure := tls.Client(conn, d.tls)
-	return &greeted{secure, said}, secure.HandshakeContext(ctx)
 }
 
 // greeted is a connection whose first bytes have been read already.

@@ -36,6 +36,7 @@ type Local struct {
 	start   int64 // of the schedule
 	running sync.WaitGroup
 	mu      sync.Mutex // guards what shards gather at the end
+	shakes  handshakes // of TLS
 	pubGate gate       // that new connections of publishers pass
 	subGate gate       // of subscribers
 	failed  chan error // what a shard ended with, when it was not told to end

@@ -167,7 +167,7 @@ func (w *Local) finish(complete bool, closed func()) *Result {
 		s.core.Flush(now)
 		s.core.Goodbye(now)
 	})
-	r.Members = w.members()
+	r.Members, r.TLS = w.members(), w.shakes.total()
 	return r
 }
 

@@ -94,6 +94,7 @@ type Result struct {
 	Members     []uint64 // deliveries to each member of a shared subscription
 	Connections engine.Connections
 	Recovery    engine.Recovery // from outages
+	TLS         *Handshakes     // nil = nothing was encrypted
 	Measured    time.Duration   // how long the measure window really was
 	Spun        time.Duration   // deliberate spinning within it
 	Used        Usage           // by this process within it

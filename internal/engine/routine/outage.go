@@ -12,14 +12,7 @@ func (r *Routines) Reset(id int) {
 
 // reset closes a connection so that the peer gets a RST, whatever is spoken over it.
 func reset(conn net.Conn) {
-	under := conn
-	for {
-		wrapper, wraps := under.(interface{ NetConn() net.Conn })
-		if !wraps {
-			break
-		}
-		under = wrapper.NetConn()
-	}
+	under := below(conn)
 	if tcp, ok := under.(interface{ SetLinger(sec int) error }); ok {
 		_ = tcp.SetLinger(0) // else it is a FIN
 	}

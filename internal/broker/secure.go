@@ -1,0 +1,81 @@
+package broker
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"fmt"
+	"math/big"
+	"net"
+	"path/filepath"
+	"time"
+
+	"github.com/mqlab/mqlab/internal/plan"
+)
+
+// SecureName is the name in the certificates of brokers that we start.
+const SecureName = "localhost"
+
+// The files of a broker's certificate, which signs itself, and of its key.
+const (
+	certBase = "cert.pem"
+	keyBase  = "key.pem"
+)
+
+// keepsFor is how long such a certificate is valid: longer than any trial.
+const keepsFor = 366 * 24 * time.Hour
+
+// certificate makes a key (ECDSA P-256) and a certificate for it in the broker's folder.
+func (s *site) certificate() (certFile, keyFile string, err error) {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return "", "", fmt.Errorf("TLS key: %w", err)
+	}
+	now := time.Now()
+	form := &x509.Certificate{
+		SerialNumber: big.NewInt(now.UnixNano()), Subject: pkix.Name{CommonName: SecureName}, DNSNames: []string{SecureName},
+		NotBefore: now.Add(-time.Hour), NotAfter: now.Add(keepsFor),
+		KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
+		IsCA: true, BasicConstraintsValid: true,
+	}
+	cert, err := x509.CreateCertificate(rand.Reader, form, form, key.Public(), key)
+	if err != nil {
+		return "", "", fmt.Errorf("TLS certificate: %w", err)
+	}
+	secret, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		return "", "", fmt.Errorf("TLS key: %w", err)
+	}
+	if certFile, err = s.file(certBase, string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: cert}))); err != nil {
+		return "", "", err
+	}
+	keyFile, err = s.file(keyBase, string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: secret})))
+	return certFile, keyFile, err
+}
+
+// scheme is how URLs of a protocol start at this broker.
+func (s *site) scheme(protocol string) string {
+	if s.tls {
+		return plan.SecureSchemeOf(protocol)
+	}
+	return plan.SchemeOf(protocol)
+}
+
+// CAFile holds the certificate to trust, of a broker that was started with TLS; "" = it was not.
+func (i *Instance) CAFile() string {
+	if i.site == nil || !i.site.tls {
+		return ""
+	}
+	return filepath.Join(i.dir, certBase)
+}
+
+// encrypt does the handshake with a broker of ours that is to say whether it is ready: whose certificate it shows does not matter.
+func encrypt(ctx context.Context, conn net.Conn) (net.Conn, error) {
+	secure := tls.Client(conn, &tls.Config{InsecureSkipVerify: true}) //nolint:gosec // nothing is entrusted to it
+	return secure, secure.HandshakeContext(ctx)
+}
