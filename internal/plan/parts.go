@@ -50,8 +50,12 @@ func (t *Trial) largest(n int) (connections int) {
 // maxGenerators is how many processes one trial may have.
 const maxGenerators = 64
 
-// generators is the least number of processes in which none has more than so many connections; 1 if no number is enough.
+// generators is the least number of processes in which none has more than so many connections; 1 if no number is enough, or
+// if a link is emulated, which only one can use.
 func (t *Trial) generators(connections int) int {
+	if connections <= 0 || t.Params.Link.Emulated() {
+		return 1
+	}
 	for n := 1; n <= maxGenerators; n++ {
 		if t.largest(n) <= connections {
 			return n
@@ -63,7 +67,7 @@ func (t *Trial) generators(connections int) int {
 // generators decides how many processes generate the load at a point, the same number for all subjects: as many as were
 // asked for, or as the limit of open files demands.
 func (r *resolver) generators(asked int, p Params, subjects []Subject) int {
-	if asked > 0 || r.options.Sockets <= 0 {
+	if asked > 0 {
 		return asked
 	}
 	most := 1

@@ -8,6 +8,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/mqlab/mqlab/internal/plan"
+	"github.com/mqlab/mqlab/internal/scenario"
+	"github.com/mqlab/mqlab/internal/search"
 )
 
 func TestParts(t *testing.T) {
@@ -70,5 +72,27 @@ func TestGenerators(t *testing.T) {
 	}
 	if e := p.Estimate(); e.OpenFiles != 101 || e.BrokerFiles != 1001 || e.Generators != 10 {
 		t.Errorf("%+v", e)
+	}
+}
+
+// TestGeneratorsOfProbes: a search has more processes at the values that demand them.
+func TestGeneratorsOfProbes(t *testing.T) {
+	p := resolve(t, "subjects: mochi\nload: {rate: 1000/s each}\nsearch: {vary: pairs, from: 10, to: 1000, limits: [lost = 0]}\n", plan.Options{Sockets: 100})
+	for _, c := range []struct{ pairs, want float64 }{{10, 0}, {50, 0}, {80, 2}, {1000, 20}} {
+		probe := p.Search.Probe(p.Trials[0], search.Probe{Value: c.pairs, Repetition: 1}, 1)
+		if got := probe.Params.Generators; got != int(c.want) {
+			t.Errorf("%v pairs: %d processes, want %v", c.pairs, got, c.want)
+		}
+	}
+}
+
+func TestOneGeneratorOnAnEmulatedLink(t *testing.T) {
+	const sweep = "subjects: mochi\nnetwork: {link: lpwan}\nload: {publishers: 500, rate: 1/s}\n"
+	if p := resolve(t, sweep, plan.Options{Sockets: 100}); p.Trials[0].Params.Generators != 0 {
+		t.Errorf("%d processes", p.Trials[0].Params.Generators)
+	}
+	s := scenario.Decode("link.yaml", []byte(sweep+"engine: {generators: 2}\n"))
+	if _, err := plan.Resolve(s, plan.Options{}); err == nil || !strings.Contains(err.Error(), "only one process can use an emulated link") {
+		t.Error(err)
 	}
 }

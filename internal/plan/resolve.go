@@ -36,6 +36,9 @@ func Resolve(s *scenario.Scenario, o Options) (*Plan, error) {
 		able[i] = r.able(s, &points[i], params[i].Set, subjects)
 		r.checkLoad(&points[i], &params[i])
 		params[i].Generators = r.generators(points[i].Engine.Generators, params[i], subjects)
+		if params[i].Generators > 1 && params[i].Link.Emulated() {
+			r.problems.Add(points[i].At("engine.generators"), "engine.generators", "only one process can use an emulated link: leave it out")
+		}
 	}
 	params, able = r.fit(s, points, subjects, params, able)
 	p := &Plan{

@@ -20,6 +20,7 @@ type Search struct {
 	Confirm int           `json:"confirm"`           // probes that the answer must be ahead by, on each side of the edge
 	Need    int           `json:"need_deliveries"`   // that the limits' percentiles take
 	Longest time.Duration `json:"longest_ns"`        // of a probe's measure phase
+	Sockets int           `json:"sockets,omitempty"` // that one process of the generator can have; 0 = not known
 	Bounded string        `json:"bounded,omitempty"` // why To is less than was asked for: a limit of this host
 }
 
@@ -58,6 +59,9 @@ func (s *Search) Probe(begin Trial, p search.Probe, id int) Trial {
 	t.Params.Set = append(slices.Clip(begin.Params.Set), Assignment{Key: s.Vary, Value: s.Text(p.Value)})
 	s.set(&t.Params, p.Value)
 	t.Params.Phases.Measure = s.length(&t.Params)
+	if n := t.generators(s.Sockets); n > 1 {
+		t.Params.Generators = max(n, t.Params.Generators)
+	}
 	return t
 }
 
@@ -107,6 +111,7 @@ func (r *resolver) search(s *scenario.Scenario, p *Plan, params []Params, able [
 	p.Repeat = 1
 	p.Search = &Search{
 		Vary: x.Vary, From: x.From.Value, To: x.To.Value, Step: float64(x.Step), Confirm: x.Confirm, Longest: x.Longest, Need: 1,
+		Sockets: r.options.Sockets,
 	}
 	for _, l := range x.Limits {
 		p.Search.Limits = append(p.Search.Limits, l.Text)
