@@ -50,6 +50,9 @@ func (redisServer) prepare(s *site) (*program, error) {
 
 // redisOptions are the arguments besides those for the listener and the folder.
 func redisOptions(s *site) (args []string) {
+	if s.place != netns.Host { // clients behind a link do not come from 127.0.0.1, which is all that Redis takes for local
+		args = append(args, "--protected-mode", "no")
+	}
 	if s.maxMessage > redisBulk {
 		args = append(args, "--proto-max-bulk-len", strconv.Itoa(s.maxMessage))
 	}
@@ -67,7 +70,7 @@ func redisOptions(s *site) (args []string) {
 
 // redisSettings are those of CONFIG GET that are reported.
 var redisSettings = []string{
-	"bind", "port", "client-output-buffer-limit", "save", "appendonly", "appendfsync", "maxmemory", "maxmemory-policy",
+	"bind", "port", "protected-mode", "client-output-buffer-limit", "save", "appendonly", "appendfsync", "maxmemory", "maxmemory-policy",
 	"maxclients", "proto-max-bulk-len", "tcp-backlog", "tcp-keepalive", "timeout", "io-threads", "hz", "stream-node-max-entries",
 }
 
