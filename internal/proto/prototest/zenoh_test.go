@@ -40,7 +40,7 @@ var zenohLacks = []string{"groups", "mute"}
 // TestZenoh runs the suite against the real router.
 func TestZenoh(t *testing.T) {
 	t.Parallel()
-	b := &prototest.Broker{Name: "zenoh", Addr: zenohRouter(t), Guarded: zenohRouter(t, zenohGuarded(t)...)}
+	b := &prototest.Broker{Name: "zenoh", Addr: zenohRouter(t, zenohPatient...), Guarded: zenohRouter(t, zenohGuarded(t)...)}
 	for name, block := range zenohCongestion {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

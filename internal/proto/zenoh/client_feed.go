@@ -170,9 +170,13 @@ func (c *Client) network(r *reader, header byte, ev *proto.Event) error {
 }
 
 // Explain adds to the end of a connection what probably caused it: a router closes a link that takes a message too slowly which
-// must not be dropped. The mover, which sees the end, asks for it.
+// must not be dropped, and connections that it has no room for before they are accepted. The mover, which sees the end, asks
+// for it.
 func (c *Client) Explain(err error) error {
-	if c.phase != ready || c.subs == 0 {
+	switch {
+	case c.phase == initing || c.phase == opening:
+		return &crowdedError{err}
+	case c.phase == closed || c.subs == 0:
 		return err
 	}
 	return fmt.Errorf("%w: the router may have cut off a slow subscriber (queue/congestion_control/block/wait_before_close)", err)

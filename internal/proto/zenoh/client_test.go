@@ -2,6 +2,7 @@ package zenoh
 
 import (
 	"encoding/hex"
+	"errors"
 	"math"
 	"slices"
 	"strings"
@@ -207,7 +208,7 @@ func TestMistakes(t *testing.T) {
 		says(t, err, want)
 	}
 	for in, want := range map[string]string{
-		"23 03": "refuses|too many sessions|max_sessions", "23 00": "not authorised", "23 07": "itself", "23 63": "reason 99",
+		"23 03": "refuses|too many sessions|max_sessions", "23 00": "not authorised", "23 02": "invalid|max_sessions", "23 07": "itself", "23 63": "reason 99",
 		"a1 08 00 01 00":             "version 8",
 		"61 09 00 01 0a 1000 00":     "batches of 16 bytes",
 		"61 09":                      "malformed",
@@ -257,6 +258,30 @@ func TestRefusals(t *testing.T) {
 			t.Errorf("%+v is accepted", cfg)
 		}
 	}
+}
+
+// TestExplain: an end without a word is explained by what the router was doing.
+func TestExplain(t *testing.T) {
+	end := errors.New("the end")
+	c := NewClient(&Config{}, "c")
+	if err := c.Explain(end); err != end {
+		t.Errorf("before Open: %v", err)
+	}
+	c.Open(0, nil)
+	err := c.Explain(end)
+	says(t, err, "the end|accept_pending")
+	var passing interface{ Temporary() bool }
+	if !errors.As(err, &passing) || !passing.Temporary() || !errors.Is(err, end) {
+		t.Errorf("%v cannot pass", err)
+	}
+	p := connect(t, &Config{}, &ServerConfig{})
+	if err := p.client.Explain(end); err != end {
+		t.Errorf("a publisher: %v", err)
+	}
+	if _, err := p.client.Subscribe(&proto.Subscription{Topic: "a"}, nil); err != nil {
+		t.Fatal(err)
+	}
+	says(t, p.client.Explain(end), "slow subscriber|wait_before_close")
 }
 
 // TestDroppedFragments: a message of which parts are missing is no message, and does not harm the next one.

@@ -15,10 +15,10 @@ func (e *CloseError) Error() string {
 	}
 	text := fmt.Sprintf("zenoh: %s: %s", what, reasonText(e.Reason))
 	switch {
-	case e.Refused && (e.Reason == reasonGeneric || e.Reason == reasonInvalid): // routers say no more than that
+	case e.Refused && e.Reason == reasonGeneric: // routers say no more than that
 		text += ": not authorised, or our handshake is not understood"
-	case e.Reason == reasonMaxSessions:
-		text += ": raise the router's transport/unicast/max_sessions"
+	case e.Refused && (e.Reason == reasonInvalid || e.Reason == reasonMaxSessions): // invalid is what routers of version 1.10 say
+		text += ": perhaps there are as many sessions as the router allows (transport/unicast/max_sessions)"
 	}
 	return text
 }
@@ -27,6 +27,18 @@ func (e *CloseError) Error() string {
 func (e *CloseError) Temporary() bool {
 	return e.Reason == reasonMaxSessions || e.Reason == reasonMaxLinks
 }
+
+// crowdedError is the end of a connection that the router closed without a word before it was accepted.
+type crowdedError struct{ err error }
+
+func (e *crowdedError) Error() string {
+	return e.err.Error() + ": perhaps as many connections wait to be accepted as the router allows (transport/unicast/accept_pending)"
+}
+
+func (e *crowdedError) Unwrap() error { return e.err }
+
+// Temporary tells that trying again later can help.
+func (e *crowdedError) Temporary() bool { return true }
 
 // Reasons of Close.
 const (

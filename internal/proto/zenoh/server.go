@@ -147,7 +147,11 @@ func (s *Server) Feed(now int64, in, out []byte, ev *proto.Event) (int, []byte, 
 	before := len(out)
 	out, err := s.handle(now, &r, out, ev)
 	if err != nil {
-		return 0, appendClose(out[:before], reasonInvalid), err
+		reason := byte(reasonInvalid)
+		if s.phase != ready {
+			reason = reasonGeneric // as routers refuse who is not authorised
+		}
+		return 0, appendClose(out[:before], reason), err
 	}
 	s.left -= int32(r.at)
 	return n + r.at, out, nil
