@@ -62,7 +62,7 @@ func (l *Loop) flush() error {
 	}
 	for i := range b.sends {
 		s := &b.sends[i]
-		b.ring.Queue(int(l.socks[s.id].fd), b.bytes[s.from:s.to], uint64(i))
+		b.ring.Queue(int(s.id), b.bytes[s.from:s.to], uint64(i))
 	}
 	if err := b.ring.Submit(); err != nil {
 		return err
@@ -96,5 +96,12 @@ func (l *Loop) sent(s *send, n int, err error) {
 	if rest := l.batch.bytes[int(s.from)+n : s.to]; len(rest) > 0 {
 		l.Core.Unsent(id, rest)
 		l.arm(id, sock)
+	}
+}
+
+// unplace makes the ring forget connection id.
+func (l *Loop) unplace(id int) {
+	if l.batch != nil {
+		_ = l.batch.ring.Place(id, -1) // cannot fail for a place that there is
 	}
 }

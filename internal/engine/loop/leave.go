@@ -26,10 +26,10 @@ func (l *Loop) Hangup(id int) {
 	}
 	switch {
 	case !l.Core.Stopping():
-		l.shut(s)
+		l.shut(id)
 		return
 	case !s.polite:
-		l.free(s) // its protocol has no goodbye
+		l.free(id) // its protocol has no goodbye
 		return
 	}
 	s.leaving, s.part = true, nil
@@ -41,18 +41,21 @@ func (l *Loop) Hangup(id int) {
 }
 
 // free closes a connection so that its port is free at once, unless something has yet to leave.
-func (l *Loop) free(s *sock) {
+func (l *Loop) free(id int) {
+	s := &l.socks[id]
 	if left, err := unix.IoctlGetInt(int(s.fd), unix.TIOCOUTQ); err == nil && left == 0 {
 		toReset(int(s.fd))
 	}
-	l.shut(s)
+	l.shut(id)
 }
 
 // shut closes a connection.
-func (l *Loop) shut(s *sock) {
+func (l *Loop) shut(id int) {
+	s := &l.socks[id]
 	if s.fd < 0 {
 		return
 	}
+	l.unplace(id)
 	_ = unix.Close(int(s.fd)) // takes it out of epoll, too
 	if s.leaving {
 		l.leaving--
@@ -61,12 +64,12 @@ func (l *Loop) shut(s *sock) {
 }
 
 // readOut drops what still arrives on a connection that is being left, and closes it at its end.
-func (l *Loop) readOut(s *sock) {
+func (l *Loop) readOut(id int, s *sock) {
 	n, _, err := l.receive(int(s.fd), l.buf)
 	if n > 0 || errors.Is(err, unix.EAGAIN) || errors.Is(err, unix.EINTR) {
 		return
 	}
-	l.free(s)
+	l.free(id)
 }
 
 // part waits for the ends of the connections to which goodbye was said, until none has come for a while.

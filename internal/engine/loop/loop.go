@@ -149,7 +149,7 @@ func (l *Loop) Run(ctx context.Context) error {
 	defer stop()
 	defer l.close()
 	if l.batch != nil {
-		if err := l.batch.ring.Enable(); err != nil {
+		if err := errors.Join(l.batch.ring.Enable(), l.batch.ring.Places(len(l.socks))); err != nil {
 			return err
 		}
 	}
@@ -278,7 +278,7 @@ func (l *Loop) serve(ev *unix.EpollEvent) {
 		return
 	}
 	if s.leaving {
-		l.readOut(s)
+		l.readOut(id, s)
 		return
 	}
 	if ev.Events&unix.EPOLLOUT != 0 && s.armed {
@@ -293,7 +293,7 @@ func (l *Loop) serve(ev *unix.EpollEvent) {
 
 func (l *Loop) close() {
 	for id := range l.socks {
-		l.shut(&l.socks[id])
+		l.shut(id)
 	}
 	if l.batch != nil {
 		_ = l.batch.ring.Close()

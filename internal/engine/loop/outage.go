@@ -14,7 +14,7 @@ func (l *Loop) Reset(id int) {
 		_ = l.flush() // the loop's next turn meets the same error
 	}
 	toReset(int(s.fd))
-	l.shut(s)
+	l.shut(id)
 }
 
 // toReset makes the end of a socket a RST for the peer; else it is a FIN.
@@ -32,6 +32,7 @@ func (l *Loop) Abandon(id int) {
 		_ = l.flush() // the loop's next turn meets the same error
 	}
 	_ = unix.EpollCtl(l.epoll, unix.EPOLL_CTL_DEL, int(s.fd), nil) // it is there
+	l.unplace(id)
 	l.abandoned = append(l.abandoned, int(s.fd))
 	*s = sock{fd: -1}
 }

@@ -114,7 +114,12 @@ func takeFD(conn net.Conn) (int, error) {
 func (l *Loop) attach(id, fd int) error {
 	s := &l.socks[id]
 	*s = sock{fd: int32(fd)}
-	if l.cfg.KernelTime {
+	if l.batch != nil {
+		if err := l.batch.ring.Place(id, fd); err != nil {
+			return err
+		}
+	}
+	if l.cfg.KernelTime && !l.Core.Publishes(id) { // time stamps cost, and only deliveries have a use for them
 		flags := unix.SOF_TIMESTAMPING_RX_SOFTWARE | unix.SOF_TIMESTAMPING_SOFTWARE
 		if err := unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_TIMESTAMPING, flags); err != nil {
 			return os.NewSyscallError("SO_TIMESTAMPING", err)

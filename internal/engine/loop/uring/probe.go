@@ -37,7 +37,13 @@ func probe() (err error) {
 		return err
 	}
 	word, got := []byte("probe"), make([]byte, 16)
-	r.Queue(pair[0], word, 7)
+	if err := r.Places(1); err != nil {
+		return err
+	}
+	if err := r.Place(0, pair[0]); err != nil {
+		return err
+	}
+	r.Queue(0, word, 7)
 	if err := r.Submit(); err != nil {
 		return err
 	}

@@ -20,8 +20,12 @@ const (
 	setupDeferTaskrun = 1 << 13 // Linux 6.1: completions are made ready only when asked for
 	featureSingleMmap = 1 << 0
 	offsetEntries     = 0x10000000
+	registerUpdate    = 6 // REGISTER_FILES_UPDATE
 	registerEnable    = 12
+	registerFiles     = 13 // REGISTER_FILES2
+	registerSparse    = 1 << 0
 	enterGetEvents    = 1 << 0
+	sendAtPlace       = 1 << 0 // IOSQE_FIXED_FILE
 	opSend            = 26
 )
 
@@ -138,6 +142,39 @@ func (r *Ring) mmap(offset int64, size int) ([]byte, error) {
 func (r *Ring) Enable() error {
 	if _, _, errno := syscall.RawSyscall6(unix.SYS_IO_URING_REGISTER, uintptr(r.fd), registerEnable, 0, 0, 0, 0); errno != 0 {
 		return unavailable(errno)
+	}
+	return nil
+}
+
+// files is struct io_uring_rsrc_register.
+type files struct {
+	count, flags         uint32
+	reserved, data, tags uint64
+}
+
+// Places makes room for n sockets. It is called once.
+func (r *Ring) Places(n int) error {
+	f := files{count: uint32(n), flags: registerSparse}
+	return r.register(registerFiles, unsafe.Pointer(&f), unsafe.Sizeof(f))
+}
+
+// update is struct io_uring_rsrc_update.
+type update struct {
+	at, reserved uint32
+	data         *int32
+}
+
+// Place puts a socket at a place below n: a send names the place, and the kernel need not look the socket up. -1 takes away what
+// is there; until then it stays open for the peer, even when closed.
+func (r *Ring) Place(at, fd int) error {
+	number := int32(fd)
+	u := update{at: uint32(at), data: &number}
+	return r.register(registerUpdate, unsafe.Pointer(&u), 1)
+}
+
+func (r *Ring) register(what uintptr, arg unsafe.Pointer, n uintptr) error {
+	if _, _, errno := syscall.Syscall6(unix.SYS_IO_URING_REGISTER, uintptr(r.fd), what, uintptr(arg), n, 0, 0); errno != 0 {
+		return fmt.Errorf("io_uring: places for sockets: %w", errno)
 	}
 	return nil
 }

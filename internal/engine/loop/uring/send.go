@@ -11,15 +11,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Queue adds a send of b, which must stay as it is until Submit and be kept by the caller. tag comes
+// Queue adds a send of b, which must stay as it is until Submit and be kept by the caller, to the socket at a place. tag comes
 // back with its outcome. Sends of one Submit to one socket could overtake each other where the first does not fit: queue
 // one only. Queue tells whether there was room.
-func (r *Ring) Queue(fd int, b []byte, tag uint64) bool {
+func (r *Ring) Queue(place int, b []byte, tag uint64) bool {
 	if r.queued == uint32(len(r.requests)) || len(b) == 0 {
 		return false
 	}
 	r.requests[r.tail&r.mask] = request{
-		op: opSend, fd: int32(fd), address: uint64(uintptr(unsafe.Pointer(&b[0]))), length: uint32(len(b)),
+		op: opSend, flags: sendAtPlace, fd: int32(place), address: uint64(uintptr(unsafe.Pointer(&b[0]))), length: uint32(len(b)),
 		sendFlag: unix.MSG_DONTWAIT | unix.MSG_NOSIGNAL, tag: tag,
 	}
 	r.tail++

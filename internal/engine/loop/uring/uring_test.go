@@ -49,11 +49,53 @@ func pair(t *testing.T) (from, to int) {
 	return p[0], p[1]
 }
 
+func place(t *testing.T, r *Ring, at, fd int) {
+	t.Helper()
+	if err := r.Place(at, fd); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// What is taken from its place and closed is gone for the peer; until then it is not.
+func TestPlacesKeepSocketsOpen(t *testing.T) {
+	r := open(t, 2)
+	p, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = unix.Close(p[1]) }()
+	if err := r.Places(3); err != nil {
+		t.Fatal(err)
+	}
+	place(t, r, 2, p[0])
+	_ = unix.Close(p[0])
+	r.Queue(2, []byte("x"), 1)
+	if err := r.Submit(); err != nil {
+		t.Fatal(err)
+	}
+	if o, _ := r.Next(); o.N != 1 {
+		t.Errorf("%+v", o)
+	}
+	place(t, r, 2, -1)
+	got := make([]byte, 2)
+	if n, err := unix.Read(p[1], got); n != 1 || err != nil {
+		t.Error(n, err)
+	}
+	if n, err := unix.Read(p[1], got); n != 0 || err != nil {
+		t.Error("still open", n, err)
+	}
+	if err := r.Place(3, p[1]); err == nil {
+		t.Error("a place beyond the last")
+	}
+}
+
 func TestLayoutIsTheKernels(t *testing.T) {
 	for name, got := range map[string][2]uintptr{
 		"request":    {unsafe.Sizeof(request{}), 64},
 		"completion": {unsafe.Sizeof(completion{}), 16},
 		"params":     {unsafe.Sizeof(params{}), 120},
+		"files":      {unsafe.Sizeof(files{}), 32},
+		"update":     {unsafe.Sizeof(update{}), 16},
 		"send flags": {unsafe.Offsetof(request{}.sendFlag), 28},
 		"tag":        {unsafe.Offsetof(request{}.tag), 32},
 	} {
@@ -68,17 +110,21 @@ func TestSendsOnManySockets(t *testing.T) {
 	const n = 8
 	r := open(t, n)
 	var from, to [n]int
+	if err := r.Places(n); err != nil {
+		t.Fatal(err)
+	}
 	for i := range n {
 		from[i], to[i] = pair(t)
+		place(t, r, i, from[i])
 	}
 	b, got := []byte("0123456789"), make([]byte, 64)
 	for round := range 100 {
 		for i := range n {
-			if !r.Queue(from[i], b[:1+(i+round)%10], uint64(i)) {
+			if !r.Queue(i, b[:1+(i+round)%10], uint64(i)) {
 				t.Fatal("no room")
 			}
 		}
-		if r.Queue(from[0], b, 0) {
+		if r.Queue(0, b, 0) {
 			t.Fatal("room for more than the ring holds")
 		}
 		if err := r.Submit(); err != nil || r.Queued() != 0 {
@@ -107,8 +153,13 @@ func TestFullAndBrokenSockets(t *testing.T) {
 		t.Fatal(err)
 	}
 	big := make([]byte, 1<<20)
-	outcome := func(fd int) (int, error) {
-		r.Queue(fd, big, 1)
+	if err := r.Places(2); err != nil {
+		t.Fatal(err)
+	}
+	place(t, r, 0, full)
+	place(t, r, 1, broken)
+	outcome := func(at int) (int, error) {
+		r.Queue(at, big, 1)
 		if err := r.Submit(); err != nil {
 			t.Fatal(err)
 		}
@@ -118,13 +169,13 @@ func TestFullAndBrokenSockets(t *testing.T) {
 		}
 		return o.N, o.Err
 	}
-	if n, err := outcome(full); err != nil || n == 0 || n == len(big) {
+	if n, err := outcome(0); err != nil || n == 0 || n == len(big) {
 		t.Errorf("a full socket took %d bytes, %v", n, err)
 	}
-	if n, err := outcome(full); !errors.Is(err, syscall.EAGAIN) || n != 0 {
+	if n, err := outcome(0); !errors.Is(err, syscall.EAGAIN) || n != 0 {
 		t.Errorf("a full socket took %d more, %v", n, err)
 	}
-	if _, err := outcome(broken); !errors.Is(err, syscall.EPIPE) {
+	if _, err := outcome(1); !errors.Is(err, syscall.EPIPE) {
 		t.Errorf("a broken one: %v", err)
 	}
 }
@@ -132,9 +183,13 @@ func TestFullAndBrokenSockets(t *testing.T) {
 func TestQueueAndSubmitAllocateNothing(t *testing.T) {
 	r := open(t, 2)
 	from, to := pair(t)
+	if err := r.Places(1); err != nil {
+		t.Fatal(err)
+	}
+	place(t, r, 0, from)
 	b, got := []byte("word"), make([]byte, 16)
 	if n := testing.AllocsPerRun(100, func() {
-		r.Queue(from, b, 1)
+		r.Queue(0, b, 1)
 		_ = r.Submit()
 		r.Next()
 		_, _ = unix.Read(to, got)
