@@ -14,8 +14,11 @@ func (c *Client) Feed(now int64, in, out []byte, ev *proto.Event) (int, []byte, 
 	}
 	c.alive.heard = true
 	if c.phase == initing {
-		if wait, err := foreign(in, idInit|flagAck); wait || err != nil {
+		if wait, err := foreign(in, idInit|flagAck); err != nil {
+			c.phase = closed
 			return 0, out, err
+		} else if wait {
+			return 0, out, nil
 		}
 	}
 	n, msgs, whole := c.next(in)
@@ -25,6 +28,7 @@ func (c *Client) Feed(now int64, in, out []byte, ev *proto.Event) (int, []byte, 
 	r := reader{in: msgs}
 	out, err := c.handle(now, &r, out, ev)
 	if err != nil {
+		c.phase = closed // the error says all
 		return 0, out, err
 	}
 	c.left -= int32(r.at)

@@ -274,6 +274,9 @@ func TestExplain(t *testing.T) {
 	if !errors.As(err, &passing) || !passing.Temporary() || !errors.Is(err, end) {
 		t.Errorf("%v cannot pass", err)
 	}
+	if _, _, _, err = drain(c, batch("23 02")); c.Explain(err) != err {
+		t.Errorf("what the router says itself: %v", c.Explain(err))
+	}
 	p := connect(t, &Config{}, &ServerConfig{})
 	if err := p.client.Explain(end); err != end {
 		t.Errorf("a publisher: %v", err)
