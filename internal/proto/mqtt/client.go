@@ -70,7 +70,10 @@ func (c *Client) Feed(now int64, in, out []byte, ev *proto.Event) (n int, o []by
 	}
 	accepted := uint16(fromBroker)
 	if c.waiting {
-		accepted = 1 << pktConnack
+		accepted = 1<<pktConnack | 1<<pktDisconnect
+		if len(in) > 0 && in[0] == pktDisconnect<<4 { // of a broker that is too busy to answer properly
+			return c.turnedAway(in, out)
+		}
 		if wait, err := foreign(in, pktConnack<<4); wait || err != nil {
 			return 0, out, err
 		}
@@ -87,6 +90,25 @@ func (c *Client) Feed(now int64, in, out []byte, ev *proto.Event) (n int, o []by
 	c.wrote = c.wrote || len(o) > len(out)
 	c.alive(now)
 	return size, o, nil
+}
+
+// turnedAway words a DISCONNECT that comes instead of CONNACK.
+func (c *Client) turnedAway(in, out []byte) (n int, o []byte, err error) {
+	size, body, err := frame(in, 1<<pktDisconnect, c.cfg.MaxPacketBytes)
+	if err != nil || size == 0 || size > len(in) {
+		return 0, out, err
+	}
+	var ev proto.Event
+	v5 := exchange{version: V5}
+	if err := readDisconnect(&v5, in[body:size:size], &ev); err != nil {
+		return 0, out, err
+	}
+	e, known := ev.Err.(*ReasonError)
+	if !known || e.Code == reasonNone { // a goodbye that gives no reason, or one that only a client has
+		e = &ReasonError{Words: "it disconnects before it has accepted, without a reason; it may be overloaded"}
+	}
+	e.What = refusedConnection
+	return 0, out, e
 }
 
 // handle acts on one whole packet.

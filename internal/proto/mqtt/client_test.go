@@ -128,6 +128,37 @@ func TestForeignPeers(t *testing.T) {
 	wantErr(t, err, "looks like TLS")
 }
 
+// A broker that is overloaded may say goodbye instead of CONNACK, which is a refusal.
+func TestTurnedAway(t *testing.T) {
+	for in, want := range map[string]struct {
+		words     string
+		temporary bool
+	}{
+		"\xe0\x00":                        {"broker refused the connection: it disconnects before it has accepted", true},
+		"\xe0\x01\x04":                    {"it disconnects before it has accepted", true},
+		"\xe0\x01\x89":                    {"broker refused the connection: server busy (0x89)", true},
+		"\xe0\x08\x97\x06\x1f\x00\x03mem": {"broker refused the connection: quota exceeded (0x97): \"mem\"", false},
+		"\xe0\x02\x89\x05":                {"malformed DISCONNECT", false},
+		"\xe1\x00":                        {"begins with 0xe1", false},
+	} {
+		for _, version := range []byte{V311, V5} {
+			c := NewClient(&Config{Version: version}, "id")
+			c.Open(0, nil)
+			_, _, err := all(c, []byte(in))
+			wantErr(t, err, want.words)
+			var reason *ReasonError
+			if temporary := errors.As(err, &reason) && reason.Temporary(); temporary != want.temporary {
+				t.Errorf("% x: temporary %v", in, temporary)
+			}
+		}
+	}
+	c := NewClient(&Config{Version: V5}, "id")
+	c.Open(0, nil)
+	if _, _, err := all(c, []byte("\xe0")); err != nil {
+		t.Errorf("one byte is judged too early: %v", err)
+	}
+}
+
 // violations are what a broker must not send; versions are those in which it is wrong. Packet identifier 1 is a QoS 1
 // message of ours, 2 of QoS 2, 3 a SUBSCRIBE.
 var violations = []struct{ versions, in, want string }{

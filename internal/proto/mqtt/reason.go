@@ -18,6 +18,17 @@ func (e *ReasonError) Error() string {
 	return s
 }
 
+// Temporary tells whether trying again later may help: the broker is busy or not up yet, or did not say why it turned us away.
+func (e *ReasonError) Temporary() bool {
+	switch e.Code {
+	case reasonNone, reasonUnavailable, reasonBusy:
+		return e.What == refusedConnection
+	case returnUnavailable:
+		return true
+	}
+	return false
+}
+
 // reasonError puts a reason code into words. All reason codes of 0x80 and above belong to MQTT 5, except for the
 // 0x80 of a SUBACK of 3.1.1, which has the same meaning.
 func reasonError(what string, code byte, text string) *ReasonError {
@@ -39,12 +50,18 @@ func returnError(code byte) *ReasonError {
 
 // Reason codes that the sessions use or look for.
 const (
+	reasonNone           = 0x00
 	reasonNoSubscription = 0x11
+	reasonUnavailable    = 0x88
+	reasonBusy           = 0x89
 	reasonShuttingDown   = 0x8B
 	reasonIDInUse        = 0x91
 	reasonIDNotFound     = 0x92
 	reasonNoShared       = 0x9E
 )
+
+// returnUnavailable is the return code of 3.1.1 for a broker that cannot take anybody now.
+const returnUnavailable = 3
 
 const refusedConnection = "broker refused the connection"
 
