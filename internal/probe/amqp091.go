@@ -197,7 +197,7 @@ func (n *amqpLab) payloads(ctx context.Context) ([]Answer, error) {
 		if err = p.pub.publish(m); err == nil {
 			err = p.pub.settle()
 		}
-		return <-arrived == nil, fmt.Sprint("it did not arrive: ", errors.Join(err, p.pub.acked[seq])), nil
+		return p.arrives(arrived, errors.Join(err, p.pub.acked[seq]))
 	})
 	return []Answer{seen.answer(AskPayload)}, err
 }

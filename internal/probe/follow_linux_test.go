@@ -1,6 +1,7 @@
 package probe
 
 import (
+	"fmt"
 	"log/slog"
 	"strings"
 	"testing"
@@ -8,6 +9,8 @@ import (
 	mochi "github.com/mochi-mqtt/server/v2"
 	"github.com/mochi-mqtt/server/v2/listeners"
 	"github.com/mochi-mqtt/server/v2/packets"
+
+	"github.com/mqlab/mqlab/internal/plan"
 )
 
 // The answers follow the configuration: each setting is changed in a real broker, and the answer must change with it.
@@ -112,6 +115,89 @@ func TestRedisFollows(t *testing.T) {
 				t.Errorf("%+v: the loss is not what was sent and did not arrive", a)
 			}
 		})
+	}
+}
+
+// TestJetStreamFollows: limits of the configuration bound what a consumer may have in flight and what is taken; a server without
+// JetStream says so.
+func TestJetStreamFollows(t *testing.T) {
+	t.Parallel()
+	store := `jetstream { store_dir: "$DIR/store" }`
+	for _, c := range []struct {
+		question string
+		lines    []string
+		want     string
+		figure   string
+		is       int64
+	}{
+		{AskInFlight, []string{store}, "1,000", "messages", 1000},
+		{AskInFlight, []string{`jetstream { store_dir: "$DIR/store", limits { max_ack_pending: 60 } }`}, "60", "messages", 60},
+		{AskPayload, []string{store, "max_payload: 3000"}, "3,000 B", "payload_bytes", 3000},
+		{AskLimit, []string{store}, "1,000, oldest dropped", "arrived", 1000},
+		{AskRedelivery, []string{store}, "yes, to others too", "claimed", 10},
+		{AskKill, []string{store}, "yes", "left", 10},
+	} {
+		t.Run(c.question, func(t *testing.T) {
+			t.Parallel()
+			r := jetServer(t, c.lines...)
+			if a := r.answer(c.question); !strings.HasPrefix(a.Value, c.want) || a.Figures[c.figure] != c.is {
+				t.Errorf("%+v, want %s, %s %d", a, c.want, c.figure, c.is)
+			}
+		})
+	}
+	s, err := plan.ParseSubject(jetServer(t).url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Run(t.Context(), s, s.URL, Options{}); err == nil || !strings.Contains(err.Error(), "JetStream off") {
+		t.Errorf("a server without JetStream: %v", err)
+	}
+}
+
+// jetServer is a NATS server that is asked about JetStream.
+func jetServer(t *testing.T, lines ...string) *rig {
+	r := natsServer(t, "nats", lines...)
+	r.url += "/jetstream"
+	return r
+}
+
+func TestStreamsFollow(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		question string
+		args     []string
+		want     string
+		figure   string
+		is       int64
+	}{
+		{AskKill, nil, "no", "left", 0},
+		{AskKill, []string{"--appendonly", "yes", "--appendfsync", "always"}, "yes", "left", 10},
+		{AskRedelivery, nil, "yes, to others too", "claimed", 10},
+		{AskConfirms, nil, "yes", "", 0},
+		{AskConfirms, []string{"--maxmemory", "100kb"}, "no", "", 0},
+		{AskGroups, nil, "yes", "", 0},
+	} {
+		r := redisServer(t, c.args...)
+		r.url += "/redis-streams"
+		if a := r.answer(c.question); !strings.HasPrefix(a.Value, c.want) || a.Figures[c.figure] != c.is {
+			t.Errorf("%s %q: %+v, want %s, %s %d", c.question, c.args, a, c.want, c.figure, c.is)
+		}
+	}
+}
+
+// TestWebSocketFollows: the questions of MQTT, within WebSocket frames.
+func TestWebSocketFollows(t *testing.T) {
+	t.Parallel()
+	port := ports(t, 1)[0]
+	r := mosquitto(t, "max_inflight_messages 7", fmt.Sprintf("listener %d 127.0.0.1", port), "protocol websockets")
+	r.url = fmt.Sprintf("ws://127.0.0.1:%d/mqtt", port)
+	if err := r.listening(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for question, want := range map[string]string{AskInFlight: "7", AskRetained: "yes, wildcards too", AskQoS2: "yes", AskMQTT5: "yes"} {
+		if a := r.answer(question); !strings.HasPrefix(a.Value, want) {
+			t.Errorf("%s: %+v, want %s", question, a, want)
+		}
 	}
 }
 

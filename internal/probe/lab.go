@@ -16,6 +16,7 @@ import (
 	"github.com/mqlab/mqlab/internal/plan"
 	"github.com/mqlab/mqlab/internal/proto"
 	"github.com/mqlab/mqlab/internal/proto/nats"
+	"github.com/mqlab/mqlab/internal/websocket"
 )
 
 // patience is how long one answer of the broker is waited for.
@@ -25,6 +26,7 @@ const patience = 3 * time.Second
 type lab struct {
 	place   netns.Place
 	addr    string
+	path    string      // of a WebSocket; empty = none
 	tls     *tls.Config // nil = plain TCP
 	clear   bool        // the server greets in the clear before TLS (NATS)
 	login   broker.Login
@@ -49,25 +51,36 @@ func newLab(s plan.Subject, address string, o *Options) (*lab, error) {
 		l.place = netns.Host
 	}
 	if s.Encrypted() {
-		l.clear = s.Protocol == plan.NATS
+		l.clear = s.Protocol == plan.NATS || s.Protocol == plan.JetStream
 		l.tls, err = tlsConfig(s.TLS, u.Hostname())
+	}
+	if scheme, known := plan.LookupScheme(u.Scheme); known && scheme.WebSocket {
+		if l.path = u.Path; l.path == "" {
+			l.path = "/"
+		}
 	}
 	return l, err
 }
 
 // prepare finds out how to talk to the broker and returns what is to be done.
 func (l *lab) prepare(ctx context.Context, r *Report) ([]step, error) {
-	switch l.subject.Protocol {
+	switch base, _ := plan.OverWebSocket(l.subject.Protocol); base {
 	case plan.MQTT5, plan.MQTT311:
 		return prepareMQTT(ctx, l, r)
 	case plan.NATS:
 		return prepareNATS(ctx, l, r)
-	case plan.Redis, plan.RedisStreams:
+	case plan.JetStream:
+		return prepareJetStream(ctx, l, r)
+	case plan.Redis:
 		return prepareRedis(ctx, l, r)
+	case plan.RedisStreams:
+		return prepareStreams(ctx, l, r)
 	case plan.AMQP091:
 		return prepareAMQP(ctx, l, r)
 	case plan.Zenoh, plan.ZenohBlock:
 		return prepareZenoh(ctx, l, r)
+	case plan.AMQP10:
+		return prepareAMQP10(ctx, l, r)
 	}
 	return nil, fmt.Errorf("there are no questions for protocol %s yet", l.subject.Protocol)
 }
@@ -90,7 +103,7 @@ func (l *lab) topic() string {
 	return fmt.Sprintf("%s/t%d", l.run, l.topics)
 }
 
-// dial opens a connection. The second result is the TCP connection below TLS.
+// dial opens a connection. The second result is the TCP connection below TLS and WebSocket.
 func (l *lab) dial(ctx context.Context) (net.Conn, *net.TCPConn, error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -99,22 +112,38 @@ func (l *lab) dial(ctx context.Context) (net.Conn, *net.TCPConn, error) {
 		return nil, nil, fmt.Errorf("connect: %w", err)
 	}
 	tcp, _ := conn.(*net.TCPConn)
-	if l.tls == nil {
-		return conn, tcp, nil
+	if l.tls != nil {
+		if conn, err = l.encrypt(ctx, conn); err != nil {
+			return nil, nil, err
+		}
 	}
+	if l.path != "" {
+		ws, err := websocket.Client(ctx, conn, l.addr, l.path)
+		if err != nil {
+			_ = conn.Close()
+			return nil, nil, fmt.Errorf("WebSocket: %w", err)
+		}
+		conn = newPatient(ws)
+	}
+	return conn, tcp, nil
+}
+
+// encrypt makes a connection one within TLS; it closes one that does not become so.
+func (l *lab) encrypt(ctx context.Context, conn net.Conn) (net.Conn, error) {
 	var said []byte
 	if l.clear {
+		var err error
 		if said, err = greeting(conn); err != nil {
 			_ = conn.Close()
-			return nil, nil, err
+			return nil, err
 		}
 	}
 	secure := tls.Client(conn, l.tls)
 	if err := secure.HandshakeContext(ctx); err != nil {
 		_ = conn.Close()
-		return nil, nil, fmt.Errorf("TLS: %w", err)
+		return nil, fmt.Errorf("TLS: %w", err)
 	}
-	return &greeted{secure, said}, tcp, nil
+	return &greeted{secure, said}, nil
 }
 
 // greeted is a connection whose first bytes have been read already.

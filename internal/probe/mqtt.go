@@ -24,8 +24,9 @@ func prepareMQTT(ctx context.Context, l *lab, r *Report) ([]step, error) {
 	for _, version := range []byte{mqtt.V311, mqtt.V5} {
 		m.seen = append(m.seen, m.try(ctx, version))
 	}
+	base, _ := plan.OverWebSocket(l.subject.Protocol)
 	switch v311, v5 := &m.seen[0], &m.seen[1]; {
-	case v5.accepted() && (l.subject.Protocol == plan.MQTT5 || !v311.accepted()):
+	case v5.accepted() && (base == plan.MQTT5 || !v311.accepted()):
 		m.version, m.claims, r.Protocol = mqtt.V5, v5.claims, plan.MQTT5
 	case v311.accepted():
 		m.version, r.Protocol = mqtt.V311, plan.MQTT311
@@ -129,6 +130,16 @@ func (p *pair) close() {
 			x.close()
 		}
 	}
+}
+
+// arrives tells whether a message came to the subscriber, which waits for it in another goroutine; if it was refused it will not.
+func (p *pair) arrives(arrived <-chan error, refusal error) (bool, string, error) {
+	if refusal != nil {
+		_ = p.sub.nc.Close() // ends the waiting
+		<-arrived
+		return false, refusal.Error(), nil
+	}
+	return <-arrived == nil, "it did not arrive", nil
 }
 
 // pair connects a publisher and a subscriber to a topic.

@@ -18,9 +18,8 @@ var errQuiet = errors.New("the broker did not answer in time")
 // errBlocked says that the broker stopped taking bytes.
 var errBlocked = errors.New("the broker stopped reading, or did not answer")
 
-// client is a session that can ask whether the broker has read all that was sent.
-type client interface {
-	proto.Client
+// barrier is what a session has that can ask whether the broker has read all that was sent.
+type barrier interface {
 	Barrier(token uint64, out []byte) []byte
 }
 
@@ -38,7 +37,7 @@ type delivery struct {
 // final, except errQuiet.
 type peer struct {
 	ctx      context.Context
-	client   client
+	client   proto.Client
 	nc       net.Conn
 	tcp      *net.TCPConn // below TLS; nil in a place that has none
 	in, out  []byte
@@ -55,7 +54,7 @@ type peer struct {
 }
 
 // open connects a client and waits until it is accepted.
-func (l *lab) open(ctx context.Context, c client) (*peer, error) {
+func (l *lab) open(ctx context.Context, c proto.Client) (*peer, error) {
 	nc, tcp, err := l.dial(ctx)
 	if err != nil {
 		return nil, err
@@ -287,11 +286,15 @@ func (p *peer) answered(token uint64) bool {
 	return ok
 }
 
-// settle waits until the broker has read all that was sent.
+// settle waits until the broker has read all that was sent. Where a protocol cannot ask for that, acknowledgements must tell.
 func (p *peer) settle() error {
+	b, can := p.client.(barrier)
+	if !can {
+		return p.send()
+	}
 	p.token++
 	token := p.token
-	p.out = p.client.Barrier(token, p.out)
+	p.out = b.Barrier(token, p.out)
 	if err := p.send(); err != nil {
 		return err
 	}
@@ -313,6 +316,24 @@ func (p *peer) listen(quiet time.Duration) error {
 			return err
 		}
 	}
+}
+
+// gather notes what arrives until n different messages of ours are there, or d is over. The error is the end of the connection.
+func (p *peer) gather(n int, d time.Duration) error {
+	deadline := p.until(d)
+	for seen := map[uint64]bool{}; len(seen) < n; {
+		_, err := p.next(time.Until(deadline))
+		switch {
+		case errors.Is(err, errQuiet):
+			return nil
+		case err != nil:
+			return err
+		}
+		if len(p.got) > 0 && p.got[len(p.got)-1].ours {
+			seen[p.got[len(p.got)-1].seq] = true
+		}
+	}
+	return nil
 }
 
 // await notes what arrives until message seq is there.

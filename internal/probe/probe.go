@@ -1,7 +1,7 @@
 // Package probe finds out what a broker can do by trying it: which protocol versions it accepts, what it keeps for whom,
 // where its limits are, and what it does to a consumer that is too slow.
 //
-// Start with Run. Each protocol has a list of steps (prepareMQTT, prepareNATS, prepareRedis, prepareAMQP, prepareZenoh). A step does something to
+// Start with Run. Each protocol has a list of steps (see the functions named prepare…). A step does something to
 // the broker and notes what it saw in a small value (qosSeen, offlineSeen, slowSeen, …); what that value means is decided by
 // its method answers, which is pure. Nothing is looked up: an answer that cannot be measured is "not decided", with the
 // reason. What a broker merely claims is told as a claim.

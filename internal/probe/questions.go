@@ -30,6 +30,8 @@ const (
 	AskConfirms   = "confirms"
 	AskMandatory  = "mandatory"
 	AskQuorum     = "quorum queues"
+	AskRedelivery = "redelivery"
+	AskLimit      = "stream limit"
 
 	AskReliability = "reliability"
 	AskSlowDrop    = "slow consumer (drop)"
@@ -41,5 +43,5 @@ var Questions = []string{
 	AskMQTT311, AskMQTT5, AskQoS0, AskQoS1, AskQoS2, AskRetained, AskWildcards, AskShared, AskSession,
 	AskExpiry, AskPacket, AskReceiveMax, AskOffline, AskOffline0, AskInFlight, AskSlow, AskNagle, AskTerm,
 	AskKill, AskGroups, AskHeaders, AskPayload, AskAbsent, AskRESP3, AskStreams, AskConfirms, AskMandatory,
-	AskQuorum, AskReliability, AskSlowDrop, AskSlowBlock,
+	AskQuorum, AskRedelivery, AskLimit, AskReliability, AskSlowDrop, AskSlowBlock,
 }

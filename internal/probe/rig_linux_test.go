@@ -166,9 +166,10 @@ func (r *rig) restart(ctx context.Context, kill bool) error {
 
 // listening waits until the broker takes connections.
 func (r *rig) listening(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	ctx, cancel := context.WithTimeout(ctx, 40*time.Second)
 	defer cancel()
 	_, addr, _ := strings.Cut(r.url, "://")
+	addr, _, _ = strings.Cut(addr, "/")
 	for {
 		c, err := net.Dial("tcp", addr)
 		if err == nil {

@@ -139,6 +139,18 @@ func TestRabbitMQ(t *testing.T) {
 	})
 }
 
+// TestAMQP10 asks both kinds of broker: what an address means differs.
+func TestAMQP10(t *testing.T) {
+	t.Parallel()
+	for _, subject := range []string{"rabbitmq/amqp10", "artemis/amqp10"} {
+		t.Run(subject, func(t *testing.T) {
+			expect(t, started(t, subject, AskConfirms, AskMandatory, AskWildcards), map[string]string{
+				AskConfirms: "yes", AskMandatory: "no", AskWildcards: "yes",
+			})
+		})
+	}
+}
+
 func TestNATSShipped(t *testing.T) {
 	t.Parallel()
 	expect(t, started(t, "nats", AskWildcards, AskGroups, AskHeaders, AskAbsent, AskPayload, AskNagle), map[string]string{

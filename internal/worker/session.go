@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/mqlab/mqlab/internal/engine"
 	"github.com/mqlab/mqlab/internal/ledger"
@@ -95,6 +96,9 @@ func (s *sessions) mqtt(protocol string, cred Credentials) (dialect, error) {
 // streamEntries is about how many entries a stream keeps: without a bound a stream grows until memory is used up.
 const streamEntries = 100_000
 
+// claimIdle is after how long a member of a group counts as gone, so that another takes what it had not acknowledged.
+const claimIdle = 10 * time.Second
+
 // redis serves pub/sub and streams. A password alone, or a token, is that of the default user.
 func (s *sessions) redis(protocol string, cred Credentials) (dialect, error) {
 	t := &s.share.Trial
@@ -104,6 +108,10 @@ func (s *sessions) redis(protocol string, cred Credentials) (dialect, error) {
 	}
 	if cred.Token != "" {
 		cfg.Password = cred.Token
+	}
+	if protocol == plan.RedisStreams && t.Params.Pattern == plan.PatternShared && t.Params.QoS > 0 && !cfg.HoldAcks {
+		cfg.ClaimIdle = claimIdle
+		s.settings = append(s.settings, "claim_idle="+claimIdle.String())
 	}
 	client := func(id string) proto.Client { return resp.NewPubSub(cfg, id) }
 	if protocol == plan.RedisStreams {

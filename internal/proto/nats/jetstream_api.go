@@ -29,9 +29,11 @@ type Stream struct {
 	MaxMessages   int64    // the oldest go when there are more; 0 = no bound
 	MaxAckPending int      // unacknowledged deliveries of a consumer; 0 = the server's default
 	MaxWaiting    int      // requests for messages that may wait at a consumer; 0 = the server's default
-	HoldAcks      bool     // deliveries are never acknowledged
-	Delete        bool     // Close deletes the stream
-	Durable       bool     // consumers survive their connection
+	// AckWait is after how long the server delivers again what was not acknowledged; 0 = the server's default.
+	AckWait  time.Duration
+	HoldAcks bool // deliveries are never acknowledged
+	Delete   bool // Close deletes the stream
+	Durable  bool // consumers survive their connection
 	// Inactive is how long durable consumers are kept without a client; 0 = for ever.
 	Inactive time.Duration
 }
@@ -91,6 +93,7 @@ type consumerConfig struct {
 	ReplayPolicy  string `json:"replay_policy"`
 	MaxAckPending int    `json:"max_ack_pending,omitempty"`
 	MaxWaiting    int    `json:"max_waiting,omitempty"`
+	AckWait       int64  `json:"ack_wait,omitempty"`
 	Inactive      int64  `json:"inactive_threshold,omitempty"`
 }
 
@@ -122,7 +125,7 @@ func (s *Stream) consumer(k *consumer, sub *proto.Subscription) createConsumer {
 		MaxWaiting: s.MaxWaiting, Inactive: int64(inactive),
 	}
 	if sub.QoS > 0 {
-		cfg.AckPolicy, cfg.MaxAckPending = "explicit", s.MaxAckPending
+		cfg.AckPolicy, cfg.MaxAckPending, cfg.AckWait = "explicit", s.MaxAckPending, int64(s.AckWait)
 	}
 	if s.Durable {
 		cfg.Durable, cfg.Inactive = k.name, int64(s.Inactive)

@@ -310,3 +310,37 @@ func (h *heldBack) next() (ev proto.Event) {
 		h.in = append(h.in, chunk[:n]...)
 	}
 }
+
+// TestRedisStreamsClaim: what a member had, but did not acknowledge before it went, goes to another, and is acknowledged by it.
+func TestRedisStreamsClaim(t *testing.T) {
+	redisBoth(t, nil, func(t *testing.T, addr string, resp2 bool) {
+		key := fmt.Sprint("left/", resp2)
+		held := streamsConfig(resp2)
+		held.HoldAcks = true
+		gone := dialRedis(t, addr, resp.NewStreams(held, "gone"))
+		gone.subscribed(proto.Subscription{Token: 5, Topic: key, Group: "crew", QoS: 1})
+		publisher := dialRedis(t, addr, resp.NewStreams(streamsConfig(resp2), ""))
+		const messages = 20 // of several batches
+		for i := range messages {
+			publisher.publish(key, fmt.Appendf(nil, "%03d", i), 0, 0)
+		}
+		for range messages {
+			gone.expect(proto.Delivered, 5)
+		}
+		_ = gone.Abort()
+		claims := streamsConfig(resp2)
+		claims.ClaimIdle = time.Millisecond
+		heir := dialRedis(t, addr, resp.NewStreams(claims, "heir"))
+		heir.subscribed(proto.Subscription{Token: 6, Topic: key, Group: "crew", QoS: 1})
+		for i := range messages {
+			ev := heir.expect(proto.Delivered, 6)
+			if string(ev.Payload) != fmt.Sprintf("%03d", i) || !ev.Redelivered {
+				t.Errorf("message %d: %q, again %v", i, ev.Payload, ev.Redelivered)
+			}
+		}
+		heir.barrier()
+		if n := libraryRedis(t, addr, resp2).XPending(within(t), key, "crew").Val().Count; n != 0 {
+			t.Errorf("%d entries are not acknowledged", n)
+		}
+	})
+}

@@ -18,6 +18,9 @@ type Config struct {
 	Batch    int           // entries that one read brings at most; 0 = 256
 	Block    time.Duration // how long a read waits for entries, in whole milliseconds; 0 = 2 s
 	HoldAcks bool          // never acknowledge what is received
+	// ClaimIdle is after how long, in whole milliseconds, a reader takes over what another member of its group has received,
+	// but not acknowledged: that one may be gone. 0 = never.
+	ClaimIdle time.Duration
 }
 
 // Validate says what in the configuration makes no sense, or nil.
@@ -35,6 +38,8 @@ func (c *Config) Validate() error {
 		return fmt.Errorf("redis: batch of %d is not between 0 and %d", c.Batch, maxElements)
 	case c.Block < 0 || c.Block > 0 && c.Block < time.Millisecond:
 		return fmt.Errorf("redis: block %v is not 0 and less than a millisecond", c.Block)
+	case c.ClaimIdle < 0 || c.ClaimIdle > 0 && c.ClaimIdle < time.Millisecond:
+		return fmt.Errorf("redis: claiming after %v is not 0 and less than a millisecond", c.ClaimIdle)
 	case c.User != "" && c.Password == "":
 		return fmt.Errorf("redis: user %q has no password", c.User)
 	}

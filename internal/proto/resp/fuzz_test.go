@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/mqlab/mqlab/internal/proto"
 )
@@ -98,7 +99,7 @@ func FuzzStreamsFeed(f *testing.F) {
 		f.Add([]byte(in), uint64(1))
 	}
 	f.Fuzz(func(t *testing.T, in []byte, seed uint64) {
-		open := func() proto.Session { return NewStreams(&Config{MaxLen: 5}, "me") }
+		open := func() proto.Session { return NewStreams(&Config{MaxLen: 5, ClaimIdle: time.Second}, "me") }
 		sameHoweverCut(t, open, in, seed)
 		sameHoweverCut(t, open, append([]byte(hello3+pong), in...), seed)
 		sameHoweverCut(t, open, append([]byte(hello3+pong+answers), in...), seed)

@@ -14,6 +14,7 @@ const (
 	toPublishSure              // QoS 1
 	toSubscribe                // SUBSCRIBE, PSUBSCRIBE, XGROUP CREATE
 	toRead                     // XREADGROUP
+	toClaim                    // XAUTOCLAIM
 	toAck                      // XACK
 )
 

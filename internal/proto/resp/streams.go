@@ -22,6 +22,11 @@ import (
 // (other members, or an earlier connection) it goes on behind the last entry that it delivered, and what this consumer
 // had received but not acknowledged comes first, as Redelivered.
 //
+// What other members have received and not acknowledged is theirs, unless Config.ClaimIdle says after how long they count as
+// gone. Then a reader looks for it when it begins, and whenever a read has brought nothing:
+//
+//	XAUTOCLAIM key group name idle 0-0   → Delivered, as Redelivered; again until the answer says that there is no more
+//
 // While a read waits, the server handles nothing else of this connection: messages, subscriptions and barriers wait for
 // up to Config.Block. Publish and subscribe on connections of their own. Subscriptions of several groups take turns.
 //
@@ -53,6 +58,7 @@ type stream struct {
 	token uint64
 	group int
 	after string // when reading what was delivered before: the last identifier; empty when reading new entries
+	claim string // from where to look for what others have left; empty = not now
 	open  bool   // the group exists
 }
 
@@ -141,6 +147,9 @@ func (c *Streams) Feed(now int64, in, out []byte, ev *proto.Event) (int, []byte,
 	case c.within.entries > 0:
 		out = c.entry(&s, out, ev)
 		return s.end(out)
+	case c.within.deleted:
+		out = c.deleted(&s, out)
+		return s.end(out)
 	case c.within.lists > 0:
 		out = c.list(&s, out)
 		return s.end(out)
@@ -153,8 +162,12 @@ func (c *Streams) Feed(now int64, in, out []byte, ev *proto.Event) (int, []byte,
 	if s.stuck() {
 		return s.end(out)
 	}
-	if c.expectsRead() && !h.isError() {
+	if c.expects(toRead) && !h.isError() {
 		out = c.lists(&s, &h, out)
+		return s.end(out)
+	}
+	if c.expects(toClaim) && !h.isError() {
+		out = c.claimed(&s, &h, out)
 		return s.end(out)
 	}
 	refusal := s.reply(&h)
@@ -180,7 +193,7 @@ func (c *Streams) answeredStream(cmd *command, refusal *ServerError, out []byte,
 		if refusal != nil {
 			ev.Err = refusal
 		}
-	case toRead: // nothing more would arrive
+	case toRead, toClaim: // nothing more would arrive
 		if refusal != nil {
 			return out, refusal
 		}
@@ -201,6 +214,7 @@ func (c *Streams) created(cmd *command, refusal *ServerError, out []byte, ev *pr
 		st.after = "0"
 	}
 	st.open = true
+	c.look(st)
 	if !c.groups[st.group].noAck {
 		ev.QoS = 1
 	}

@@ -15,12 +15,19 @@ type reading struct {
 	entries int64 // of the list at hand still to come
 	stream  int   // whose list it is
 	pairs   bool  // each list is an array of key and entries
+	claim   bool  // the entries were others'; there is one list, without a key
+	deleted bool  // behind its entries comes a list of those that are gone
 }
 
 // read asks for entries of the group whose turn it is, unless a read is under way or groups are being created.
 func (c *Streams) read(out []byte) []byte {
 	if c.asked || c.waits > 0 {
 		return out
+	}
+	for i := range c.streams {
+		if st := &c.streams[i]; st.open && st.claim != "" && st.after == "" {
+			return c.autoClaim(i, out)
+		}
 	}
 	g, n := c.next()
 	if n == 0 {
@@ -78,9 +85,9 @@ func (c *Streams) next() (g, n int) {
 	return g, n
 }
 
-// expectsRead tells that the next answer is that to a read.
-func (c *Streams) expectsRead() bool {
-	return !c.queue.empty() && c.queue.oldest().cause == toRead
+// expects tells what the next answer is to.
+func (c *Streams) expects(why cause) bool {
+	return !c.queue.empty() && c.queue.oldest().cause == why
 }
 
 // lists begins the reply to a read, whose first line was h.
@@ -91,6 +98,11 @@ func (c *Streams) lists(s *scanner, h *head, out []byte) []byte {
 	}
 	c.queue.pop()
 	c.within = reading{lists: max(h.n, 0), stream: -1, pairs: h.kind == '*'}
+	if c.within.lists == 0 { // it is quiet: time to look whether others are gone
+		for i := range c.streams {
+			c.look(&c.streams[i])
+		}
+	}
 	return c.listsEnd(out)
 }
 
@@ -137,7 +149,12 @@ func (c *Streams) list(s *scanner, out []byte) []byte {
 
 // entry reads one entry. One that was deleted after it had been delivered has no content: it is only acknowledged.
 func (c *Streams) entry(s *scanner, out []byte, ev *proto.Event) []byte {
-	if h := s.head(); !s.stuck() && (h.kind != '*' || h.n != 2) {
+	if h := s.head(); !s.stuck() && h.isNull() && c.within.claim { // of Redis 6: it was deleted
+		if c.within.entries--; c.within.entries > 0 {
+			return out
+		}
+		return c.listEnd(out)
+	} else if !s.stuck() && (h.kind != '*' || h.n != 2) {
 		s.err = errTooLittle
 	}
 	id := s.bulk()
@@ -151,7 +168,7 @@ func (c *Streams) entry(s *scanner, out []byte, ev *proto.Event) []byte {
 	if found {
 		ev.Kind, ev.Token, ev.Payload = proto.Delivered, st.token, payload
 		ev.Topic = st.key
-		ev.Redelivered = st.after != ""
+		ev.Redelivered = st.after != "" || c.within.claim
 		if sure {
 			ev.QoS = 1
 		}
@@ -207,5 +224,8 @@ func (c *Streams) listEnd(out []byte) []byte {
 		st.after = string(c.last) // empty: there is no more, on to new entries
 	}
 	c.within.lists--
+	if c.within.deleted {
+		return out
+	}
 	return c.listsEnd(out)
 }

@@ -260,3 +260,45 @@ func TestStreamsViolations(t *testing.T) {
 		wantErr(t, err, want)
 	}
 }
+
+// TestStreamsClaim: what others have left is looked for at the beginning and whenever it is quiet, part by part, in the forms of
+// Redis 7 and 6.
+func TestStreamsClaim(t *testing.T) {
+	c := acceptedStreams(t, &Config{ClaimIdle: 3 * time.Second})
+	join(t, c, 5, "a", "g", 1)
+	read := readOf("g", "STREAMS", "a", ">")
+	claim := func(from string) string {
+		return words("XAUTOCLAIM", "a", "g", "me", "3000", from, "COUNT", "256")
+	}
+	play(t, c, []line{
+		{"+OK\r\n", "subscribed 5 qos 1", claim("0-0")},
+		{"*3\r\n$3\r\n0-0\r\n*0\r\n", "", ""},
+		{"*0\r\n", "", read},
+		{"_\r\n", "", claim("0-0")},
+		{"*3\r\n$3\r\n2-0\r\n*2\r\n", "", ""},
+		{entry("1-0", "d", "x"), "delivered 5 qos 1 a x again", ""},
+		{entry("1-1", "d", "y"), "delivered 5 qos 1 a y again", words("XACK", "a", "g", "1-0", "1-1")},
+		{words("1-2"), "", claim("2-0")},
+		{":2\r\n", "", ""},
+		{"*2\r\n$3\r\n0-0\r\n*2\r\n", "", ""},
+		{entry("2-0", "d", "z"), "delivered 5 qos 1 a z again", ""},
+		{"*-1\r\n", "", words("XACK", "a", "g", "2-0") + read},
+		{":1\r\n", "", ""},
+		{"%1\r\n", "", ""},
+		{"$1\r\na\r\n*1\r\n", "", ""},
+		{entry("3-0", "d", "n"), "delivered 5 qos 1 a n", words("XACK", "a", "g", "3-0") + read},
+	})
+	for in, want := range map[string]string{
+		"*1\r\n$3\r\n0-0\r\n":        "lacks its content",
+		"*3\r\n$3\r\n0-0\r\n:1\r\n":  "lacks its content",
+		"-NOGROUP No such group\r\n": "NOGROUP",
+		"%3\r\n$3\r\n0-0\r\n*0\r\n":  "lacks its content",
+		"*2\r\n:1\r\n*0\r\n":         "where a string belongs",
+	} {
+		c := acceptedStreams(t, &Config{ClaimIdle: time.Second})
+		join(t, c, 1, "a", "g", 1)
+		step(t, c, "+OK\r\n")
+		_, _, err := drain(c, in)
+		wantErr(t, err, want)
+	}
+}

@@ -1,0 +1,428 @@
+package probe
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/mqlab/mqlab/internal/proto"
+	"github.com/mqlab/mqlab/internal/proto/amqp10"
+)
+
+// amqp10Lab is the lab for AMQP 1.0. What an address means is up to the broker, so there are two kinds of them: those of
+// RabbitMQ 3, and those of Artemis, which takes any name as that of a topic or a queue.
+type amqp10Lab struct {
+	*lab
+	rabbit bool
+}
+
+// amqp10Credit is how many messages a broker may have under way to a receiver that never settles: more than the probe sends.
+const amqp10Credit = 2 * windowBound
+
+func prepareAMQP10(ctx context.Context, l *lab, _ *Report) ([]step, error) {
+	n := &amqp10Lab{lab: l}
+	p, err := n.connect(ctx, "first", nil)
+	if err != nil {
+		return nil, fmt.Errorf("no AMQP 1.0 connection is accepted: %w", err)
+	}
+	p.close()
+	if n.rabbit, err = n.hasExchanges(ctx); err != nil {
+		return nil, err
+	}
+	return []step{
+		{[]string{AskConfirms}, "send unsettled messages to a topic with a receiver", 2 * patience, n.confirms},
+		{[]string{AskMandatory}, "send a message to a topic without a receiver", 2 * patience, n.mandatory},
+		{[]string{AskWildcards}, "receive from topics with * and #, then send", 3 * patience, n.wildcards},
+		{[]string{AskGroups}, "send to a queue with two receivers", 3 * patience, n.groups},
+		{[]string{AskPayload}, "send ever larger messages to a receiver", 5 * patience, n.payloads},
+		{[]string{AskOffline}, "send to a queue whose receiver is away", 4 * patience, n.offline},
+		{[]string{AskInFlight}, "send to a receiver that never settles, with credit for all", 4 * patience, n.inFlight},
+		{[]string{AskNagle}, nagleHow, 2 * patience, n.nagle},
+		{[]string{AskSlow}, "send to a receiver that does not read, with credit for all", 6 * patience, n.slow},
+		{[]string{AskTerm}, "queue, durable messages; end by SIGTERM, start again", survivalLimit, n.survival(AskTerm, false)},
+		{[]string{AskKill}, "queue, durable messages; end by SIGKILL, start again", survivalLimit, n.survival(AskKill, true)},
+	}, nil
+}
+
+// hasExchanges tells whether a message that is sent to an exchange of RabbitMQ arrives at a topic of it: to Artemis they are
+// two names that have nothing in common.
+func (n *amqp10Lab) hasExchanges(ctx context.Context) (bool, error) {
+	tried := &amqp10Lab{lab: n.lab, rabbit: true}
+	key := tried.key()
+	p, err := tried.pair(ctx, key, 1, nil)
+	if err != nil {
+		return false, context.Cause(ctx) // refused: it is not RabbitMQ
+	}
+	defer p.close()
+	if err := sendSettled(p.pub, message(key, 0, 1)); err != nil {
+		return false, context.Cause(ctx)
+	}
+	if err := p.sub.listen(quiet); err != nil {
+		return false, context.Cause(ctx)
+	}
+	return len(p.sub.got) > 0, nil
+}
+
+// key is a name that no other step uses.
+func (n *amqp10Lab) key() string { return strings.ReplaceAll(n.topic(), "/", ".") }
+
+// connect opens a client of topics; adjust may change its configuration.
+func (n *amqp10Lab) connect(ctx context.Context, name string, adjust func(*amqp10.Config)) (*peer, error) {
+	c := &amqp10.Config{User: n.login.User, Password: n.login.Password, IdleTimeout: time.Minute, Credit: amqp10Credit, AckEvery: 1}
+	switch {
+	case n.rabbit:
+		c.Target.Address, c.Source.Address = "/exchange/"+amqpExchange, "/topic/"+amqp10.TopicHere
+	default:
+		c.Source = amqp10.Terminus{Address: amqp10.TopicHere, Capabilities: []string{"topic"}}
+		c.Target = c.Source
+	}
+	n.anybody(c)
+	if adjust != nil {
+		adjust(c)
+	}
+	if err := c.Validate(); err != nil {
+		return nil, err
+	}
+	return n.open(ctx, amqp10.NewClient(c, n.run+name))
+}
+
+// anybody logs in as whoever the broker accepts from this host, where no user is given.
+func (n *amqp10Lab) anybody(c *amqp10.Config) {
+	if c.User == "" {
+		c.User, c.Password = "guest", "guest"
+		if n.subject.Broker != "rabbitmq" && !n.rabbit {
+			c.Mechanism, c.User, c.Password = "ANONYMOUS", "", ""
+		}
+	}
+}
+
+// queues makes a client one of queues. Those of RabbitMQ are as durable as the terminus; Artemis keeps those that hold messages.
+func (n *amqp10Lab) queues(c *amqp10.Config) {
+	c.Durable = true
+	c.Source = amqp10.Terminus{Address: amqp10.TopicHere, Capabilities: []string{"queue"}}
+	if n.rabbit {
+		c.Source = amqp10.Terminus{Address: "/queue/" + amqp10.TopicHere, Durability: amqp10.UnsettledState}
+	}
+	c.Target = c.Source
+}
+
+// pair connects a sender and a receiver.
+func (n *amqp10Lab) pair(ctx context.Context, key string, qos uint8, adjust func(*amqp10.Config)) (p pair, err error) {
+	if p.sub, err = n.connect(ctx, "sub", adjust); err != nil {
+		return p, err
+	}
+	if _, err = p.sub.subscribe(key, "", qos); err == nil {
+		p.pub, err = n.connect(ctx, "pub", adjust)
+	}
+	if err != nil {
+		p.close()
+		return pair{}, err
+	}
+	return p, nil
+}
+
+// sendSettled sends a message of QoS 0. The first waits within the session until the broker gives the sender credit.
+func sendSettled(p *peer, m *proto.Message) error {
+	if err := p.publish(m); err != nil {
+		return err
+	}
+	for deadline := time.Now().Add(patience); p.client.Room(0) <= 0; {
+		if time.Now().After(deadline) {
+			return errQuiet
+		}
+		if _, err := p.next(5 * time.Millisecond); err != nil && !errors.Is(err, errQuiet) {
+			return err
+		}
+	}
+	return nil
+}
+
+func (n *amqp10Lab) confirms(ctx context.Context) ([]Answer, error) {
+	key := n.key()
+	p, err := n.pair(ctx, key, 1, nil)
+	if err != nil {
+		return nil, err
+	}
+	defer p.close()
+	accepted, err := p.pub.publishAll(key, 1, 1, 10)
+	if err != nil {
+		return []Answer{decided(AskConfirms, "no", "%v", err)}, nil
+	}
+	return []Answer{decided(AskConfirms, yesNo(accepted == 10), "of 10 messages %d were accepted", accepted)}, nil
+}
+
+func (n *amqp10Lab) mandatory(ctx context.Context) ([]Answer, error) {
+	key := n.key()
+	p, err := n.connect(ctx, "mandatory", nil)
+	if err != nil {
+		return nil, err
+	}
+	defer p.close()
+	if _, err := p.publishAll(key, 1, 1, 1); err != nil {
+		return nil, err
+	}
+	if said := p.acked[1]; said != nil {
+		return []Answer{decided(AskMandatory, "yes", "%v", said)}, nil
+	}
+	return []Answer{decided(AskMandatory, "no", "the message was accepted, and is gone")}, nil
+}
+
+func (n *amqp10Lab) wildcards(ctx context.Context) ([]Answer, error) {
+	base := n.key()
+	one, err := n.pair(ctx, base+".*.leaf", 1, nil)
+	if err != nil {
+		return nil, err
+	}
+	defer one.close()
+	rest, err := n.pair(ctx, base+".#", 1, nil)
+	if err != nil {
+		return nil, err
+	}
+	defer rest.close()
+	seen := wildcardsSeen{one: "*", rest: "#"}
+	seen.oneGot, seen.restGot, err = viaWildcards(one.pub, one.sub, rest.sub, base+".a.leaf", 1)
+	return []Answer{seen.answer()}, err
+}
+
+// leaves says why a step that uses a queue is not done: AMQP 1.0 cannot delete the queues of a broker that is not ours.
+func (n *amqp10Lab) leaves() string {
+	if n.rabbit && n.restart == nil {
+		return "it would leave a queue behind, which AMQP 1.0 cannot delete, in a broker that was not started by mqlab"
+	}
+	return ""
+}
+
+func (n *amqp10Lab) groups(ctx context.Context) ([]Answer, error) {
+	if why := n.leaves(); why != "" {
+		return []Answer{undecided(AskGroups, "%s", why)}, nil
+	}
+	key := n.key()
+	seen := sharedSeen{sent: sharedMessages}
+	few := func(c *amqp10.Config) { // so that none of the receivers takes all
+		n.queues(c)
+		c.Credit = sharedMessages / 10
+	}
+	var members [2]*peer
+	for i := range members {
+		p, err := n.connect(ctx, fmt.Sprint("member", i), few)
+		if err != nil {
+			return nil, err
+		}
+		defer p.close()
+		if _, err := p.subscribe(key, "", 1); err != nil {
+			return nil, err
+		}
+		members[i] = p
+	}
+	pub, err := n.connect(ctx, "pub", n.queues)
+	if err != nil {
+		return nil, err
+	}
+	defer pub.close()
+	if _, err := pub.publishAll(key, 1, 1, sharedMessages); err != nil {
+		return nil, err
+	}
+	for before := -1; before < len(members[0].got)+len(members[1].got); {
+		before = len(members[0].got) + len(members[1].got)
+		for _, p := range members {
+			if err := p.listen(200 * time.Millisecond); err != nil {
+				return nil, err
+			}
+		}
+	}
+	for i, p := range members {
+		seen.got[i] = p.sequences()
+	}
+	return []Answer{seen.answer(AskGroups)}, nil
+}
+
+func (n *amqp10Lab) payloads(ctx context.Context) ([]Answer, error) {
+	key := n.key()
+	seen := sizeSeen{bound: packetBound}
+	seq := uint64(0)
+	err := seen.search(func(size int) (bool, string, error) {
+		seq++
+		p, err := n.pair(ctx, key, 1, nil)
+		if err != nil {
+			return false, "", err
+		}
+		defer p.close()
+		arrived := make(chan error, 1)
+		go func() { arrived <- p.sub.await(seq) }()
+		m := message(key, 1, seq)
+		m.Payload = payload(seq, size)
+		err = p.pub.publish(m)
+		for err == nil && !p.pub.answered(seq) {
+			_, err = p.pub.next(patience)
+		}
+		return p.arrives(arrived, errors.Join(err, p.pub.acked[seq]))
+	})
+	return []Answer{seen.answer(AskPayload)}, err
+}
+
+// away makes a queue, and leaves it without a receiver.
+func (n *amqp10Lab) away(ctx context.Context, key string) error {
+	p, err := n.connect(ctx, "away", n.queues)
+	if err != nil {
+		return err
+	}
+	_, err = p.subscribe(key, "", 1)
+	p.close()
+	return err
+}
+
+// back receives what a queue has kept.
+func (n *amqp10Lab) back(ctx context.Context, key string) ([]uint64, error) {
+	p, err := n.connect(ctx, "away", n.queues)
+	if err != nil {
+		return nil, err
+	}
+	defer p.close()
+	if _, err := p.subscribe(key, "", 1); err != nil {
+		return nil, err
+	}
+	if err := p.listen(quiet); err != nil {
+		return nil, err
+	}
+	return p.sequences(), nil
+}
+
+func (n *amqp10Lab) offline(ctx context.Context) ([]Answer, error) {
+	if why := n.leaves(); why != "" {
+		return []Answer{undecided(AskOffline, "%s", why)}, nil
+	}
+	key := n.key()
+	pub, err := n.connect(ctx, "pub", n.queues)
+	if err != nil {
+		return nil, err
+	}
+	defer pub.close()
+	seen := offlineSeen{}
+	for sent := uint64(offlineFirst); sent <= offlineBound; sent *= 2 {
+		if err := n.away(ctx, key); err != nil {
+			return nil, err
+		}
+		accepted, err := pub.publishAll(key, 1, 0, sent)
+		if err != nil {
+			return nil, err
+		}
+		clear(pub.acked)
+		arrived, err := n.back(ctx, key)
+		if err != nil {
+			return nil, err
+		}
+		seen = offlineSeen{sent: sent, accepted: accepted, arrived: arrived, resumed: true}
+		if end, _ := ctx.Deadline(); !seen.complete() || time.Until(end) < 2*patience {
+			break
+		}
+	}
+	return []Answer{seen.answer()}, nil
+}
+
+func (n *amqp10Lab) inFlight(ctx context.Context) ([]Answer, error) {
+	key := n.key()
+	p, err := n.pair(ctx, key, 1, func(c *amqp10.Config) { c.HoldAcks = true })
+	if err != nil {
+		return nil, err
+	}
+	defer p.close()
+	seen, err := fillWindow(ctx, p, key)
+	return []Answer{seen.answer()}, err
+}
+
+func (n *amqp10Lab) nagle(ctx context.Context) ([]Answer, error) {
+	key := n.key()
+	p, err := n.pair(ctx, key, 0, nil) // a receiver that settles nothing writes nothing
+	if err != nil {
+		return nil, err
+	}
+	defer p.close()
+	return n.lab.nagle(ctx, p.sub, func(seq uint64) error { return sendSettled(p.pub, message(key, 0, seq)) })
+}
+
+// amqp10Feeder sends unsettled messages and waits for the outcome of each. Nothing tells it whether the receiver is gone.
+type amqp10Feeder struct {
+	pub *peer
+	key string
+}
+
+func (f *amqp10Feeder) feed(first, n uint64) (sent uint64, gone bool, err error) {
+	for seq := first; seq < first+n; seq++ {
+		m := message(f.key, 1, seq)
+		m.Payload = payload(seq, slowPayload)
+		if err := f.pub.publish(m); err != nil {
+			return sent, false, held(err)
+		}
+		sent++
+	}
+	for seq := first; seq < first+n; seq++ {
+		for !f.pub.answered(seq) {
+			if _, err := f.pub.next(patience); err != nil {
+				return sent, false, held(err)
+			}
+		}
+	}
+	return sent, false, nil
+}
+
+// held words silence of the broker towards a publisher.
+func held(err error) error {
+	if errors.Is(err, errQuiet) {
+		return errBlocked
+	}
+	return err
+}
+
+func (n *amqp10Lab) slow(ctx context.Context) ([]Answer, error) {
+	key := n.key()
+	p, err := n.pair(ctx, key, 1, nil)
+	if err != nil {
+		return nil, err
+	}
+	defer p.pub.close()
+	defer p.sub.drop()
+	seen, err := starve(ctx, p.sub, &amqp10Feeder{p.pub, key}, 0)
+	if err != nil {
+		return nil, err
+	}
+	return []Answer{seen.answer()}, nil
+}
+
+// survival sends to a queue, restarts the broker, and looks what is left.
+func (n *amqp10Lab) survival(question string, kill bool) func(ctx context.Context) ([]Answer, error) {
+	return func(ctx context.Context) ([]Answer, error) {
+		if why := n.whyNoRestart(); why != "" {
+			return []Answer{undecided(question, "%s", why)}, nil
+		}
+		key := n.key()
+		if err := n.away(ctx, key); err != nil {
+			return nil, err
+		}
+		pub, err := n.connect(ctx, "pub", n.queues)
+		if err != nil {
+			return nil, err
+		}
+		_, err = pub.publishAll(key, 1, 0, survivalMessages)
+		pub.close()
+		if err != nil {
+			return nil, err
+		}
+		if err := n.restarted(ctx, kill, func() error {
+			p, err := n.connect(ctx, "again", nil)
+			if err == nil {
+				p.close()
+			}
+			return err
+		}); err != nil {
+			return nil, err
+		}
+		arrived, err := n.back(ctx, key)
+		if err != nil {
+			return nil, err
+		}
+		seen := logSeen{question: question, what: "accepted messages", sent: survivalMessages, left: len(distinct(arrived))}
+		return []Answer{seen.answer()}, nil
+	}
+}

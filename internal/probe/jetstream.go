@@ -1,0 +1,326 @@
+package probe
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/mqlab/mqlab/internal/proto/nats"
+)
+
+// jetLab is the lab for JetStream. Each step has a stream of its own, which is deleted in the end.
+type jetLab struct{ *natsLab }
+
+func prepareJetStream(ctx context.Context, l *lab, r *Report) ([]step, error) {
+	w, err := l.wire(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("no NATS connection is accepted: %w", err)
+	}
+	defer func() { _ = w.nc.Close() }()
+	r.Version = w.info.Version
+	n := &jetLab{&natsLab{l, w.info}}
+	p, err := n.client(ctx, "first", n.stream(n.subject(), nil))
+	if err != nil {
+		return nil, fmt.Errorf("no stream can be made: %w", err)
+	}
+	p.close()
+	return []step{
+		{[]string{AskConfirms}, "publish into a stream, and wait for each answer", 2 * patience, n.confirms},
+		{[]string{AskGroups}, "publish to two clients of one consumer", 3 * patience, n.groups},
+		{[]string{AskOffline}, "publish to a durable consumer without a client", 4 * patience, n.offline},
+		{[]string{AskLimit}, fmt.Sprintf("publish %d messages into a stream of %d", 2*streamBound, streamBound), 3 * patience, n.limit},
+		{[]string{AskInFlight}, "publish to a client that never acknowledges", 4 * patience, n.inFlight},
+		{[]string{AskRedelivery}, "read without acknowledging, come back", 4 * patience, n.redelivery},
+		{[]string{AskPayload}, "publish ever larger messages into a stream with a client", 5 * patience, n.payloads},
+		{[]string{AskNagle}, nagleHow, 2 * patience, n.nagle},
+		{[]string{AskTerm}, "publish into a stream on disk, end the broker by SIGTERM, start it again", survivalLimit, n.survival(AskTerm, false)},
+		{[]string{AskKill}, "publish into a stream on disk, end the broker by SIGKILL, start it again", survivalLimit, n.survival(AskKill, true)},
+	}, nil
+}
+
+// streamBound is how many messages the stream holds whose limit is tried.
+const streamBound = 1000
+
+// stream describes one for a subject; adjust may change it.
+func (n *jetLab) stream(subject string, adjust func(*nats.Stream)) *nats.Stream {
+	s := &nats.Stream{Name: strings.ReplaceAll(subject, ".", "-"), Subjects: []string{subject}, Storage: nats.StorageFile, Durable: true, Inactive: time.Minute}
+	if adjust != nil {
+		adjust(s)
+	}
+	return s
+}
+
+// client opens one that publishes into a stream and receives from it. The stream is deleted when the probe ends.
+func (n *jetLab) client(ctx context.Context, name string, s *nats.Stream) (*peer, error) {
+	if err := s.Validate(); err != nil {
+		return nil, err
+	}
+	p, err := n.open(ctx, nats.NewJetStream(n.config(), s, n.run+name))
+	if err == nil {
+		n.later(s.Name, func(ctx context.Context) error {
+			last := *s
+			last.Delete = true
+			p, err := n.open(ctx, nats.NewJetStream(n.config(), &last, n.run+"last"))
+			if err == nil {
+				p.close()
+			}
+			return err
+		})
+	}
+	return p, err
+}
+
+func (n *jetLab) config() *nats.Config {
+	return &nats.Config{Name: n.run, User: n.login.User, Password: n.login.Password, Token: n.login.Token, TLS: n.tls != nil}
+}
+
+// consumer opens a client that receives, as a member of a group if that is not empty.
+func (n *jetLab) consumer(ctx context.Context, name, group string, s *nats.Stream, qos uint8) (*peer, error) {
+	p, err := n.client(ctx, name, s)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := p.subscribe(s.Subjects[0], group, qos); err != nil {
+		p.close()
+		return nil, err
+	}
+	return p, nil
+}
+
+func (n *jetLab) confirms(ctx context.Context) ([]Answer, error) {
+	subject := n.subject()
+	p, err := n.client(ctx, "pub", n.stream(subject, nil))
+	if err != nil {
+		return nil, err
+	}
+	defer p.close()
+	accepted, err := p.publishAll(subject, 1, 1, 10)
+	if err != nil {
+		return []Answer{decided(AskConfirms, "no", "%v", err)}, nil
+	}
+	return []Answer{decided(AskConfirms, yesNo(accepted == 10), "of 10 messages %d were stored, by the server's word", accepted)}, nil
+}
+
+func (n *jetLab) groups(ctx context.Context) ([]Answer, error) {
+	subject := n.subject()
+	s := n.stream(subject, nil)
+	seen := sharedSeen{sent: sharedMessages}
+	var members [2]*peer
+	for i := range members {
+		p, err := n.consumer(ctx, fmt.Sprint("member", i), "g", s, 1)
+		if err != nil {
+			return nil, err
+		}
+		defer p.close()
+		members[i] = p
+	}
+	pub, err := n.client(ctx, "pub", s)
+	if err != nil {
+		return nil, err
+	}
+	defer pub.close()
+	if _, err := pub.publishAll(subject, 1, 1, sharedMessages); err != nil {
+		return nil, err
+	}
+	for i, p := range members {
+		if err := p.listen(400 * time.Millisecond); err != nil {
+			return nil, err
+		}
+		seen.got[i] = p.sequences()
+	}
+	return []Answer{seen.answer(AskGroups)}, nil
+}
+
+// keeps publishes to a stream whose durable consumer is away, and returns what it gets when it is back.
+func (n *jetLab) keeps(ctx context.Context, s *nats.Stream, sent uint64) (seen offlineSeen, err error) {
+	p, err := n.consumer(ctx, "away", "", s, 1)
+	if err != nil {
+		return seen, err
+	}
+	p.drop()
+	pub, err := n.client(ctx, "pub", s)
+	if err != nil {
+		return seen, err
+	}
+	defer pub.close()
+	seen = offlineSeen{sent: sent, resumed: true}
+	if seen.accepted, err = pub.publishAll(s.Subjects[0], 1, 0, sent); err != nil {
+		return seen, err
+	}
+	if p, err = n.consumer(ctx, "away", "", s, 1); err != nil {
+		return seen, err
+	}
+	defer p.close()
+	err = p.listen(quiet)
+	seen.arrived = p.sequences()
+	return seen, err
+}
+
+func (n *jetLab) offline(ctx context.Context) ([]Answer, error) {
+	var seen offlineSeen
+	for sent := uint64(offlineFirst); sent <= offlineBound; sent *= 2 {
+		var err error
+		if seen, err = n.keeps(ctx, n.stream(n.subject(), nil), sent); err != nil {
+			return nil, err
+		}
+		if end, _ := ctx.Deadline(); !seen.complete() || time.Until(end) < 2*patience {
+			break
+		}
+	}
+	return []Answer{seen.answer()}, nil
+}
+
+// limit fills a stream past what it holds.
+func (n *jetLab) limit(ctx context.Context) ([]Answer, error) {
+	s := n.stream(n.subject(), func(s *nats.Stream) { s.MaxMessages = streamBound })
+	seen, err := n.keeps(ctx, s, 2*streamBound)
+	a := seen.answer()
+	a.Question = AskLimit
+	return []Answer{a}, err
+}
+
+func (n *jetLab) inFlight(ctx context.Context) ([]Answer, error) {
+	subject := n.subject()
+	s := n.stream(subject, func(s *nats.Stream) { s.HoldAcks = true })
+	sub, err := n.consumer(ctx, "holds", "", s, 1)
+	if err != nil {
+		return nil, err
+	}
+	defer sub.drop()
+	pub, err := n.client(ctx, "pub", s)
+	if err != nil {
+		return nil, err
+	}
+	defer pub.close()
+	seen, err := fillWindow(ctx, pair{pub, sub}, subject)
+	return []Answer{seen.answer()}, err
+}
+
+func (n *jetLab) redelivery(ctx context.Context) ([]Answer, error) {
+	const sent = 10
+	subject := n.subject()
+	s := n.stream(subject, func(s *nats.Stream) { s.HoldAcks, s.AckWait = true, time.Second })
+	seen := redeliverySeen{sent: sent}
+	p, err := n.consumer(ctx, "forgetful", "g", s, 1)
+	if err != nil {
+		return nil, err
+	}
+	if _, err = p.publishAll(subject, 1, 1, sent); err == nil {
+		err = p.gather(sent, patience)
+	}
+	first := len(distinct(p.sequences()))
+	p.drop()
+	switch {
+	case err != nil:
+		return nil, err
+	case first < sent:
+		return []Answer{undecided(AskRedelivery, "of %d messages %d arrived", sent, first)}, nil
+	}
+	for _, again := range []struct {
+		name string
+		got  *int
+	}{{"forgetful", &seen.again}, {"other", &seen.claimed}} {
+		p, err := n.consumer(ctx, again.name, "g", s, 1)
+		if err != nil {
+			return nil, err
+		}
+		err = p.gather(sent, 3*s.AckWait)
+		*again.got = len(distinct(p.sequences()))
+		p.drop()
+		if err != nil {
+			return nil, err
+		}
+	}
+	return []Answer{seen.answer()}, nil
+}
+
+func (n *jetLab) payloads(ctx context.Context) ([]Answer, error) {
+	subject := n.subject()
+	s := n.stream(subject, nil)
+	seen := sizeSeen{claimed: int(n.info.MaxPayload), bound: packetBound}
+	seq := uint64(0)
+	err := seen.search(func(size int) (bool, string, error) {
+		seq++
+		sub, err := n.consumer(ctx, fmt.Sprint("size", seq), "", s, 1)
+		if err != nil {
+			return false, "", err
+		}
+		defer sub.drop()
+		w, err := n.wire(ctx)
+		if err != nil {
+			return false, "", err
+		}
+		defer func() { _ = w.nc.Close() }()
+		refusal := w.write(appendPub(nil, subject, "", payload(seq, size)))
+		if refusal == nil {
+			_, refusal = w.sync(patience)
+		}
+		if refusal != nil {
+			if words := w.lastWords(); words != nil {
+				refusal = words
+			}
+			return false, refusal.Error(), nil
+		}
+		return sub.await(seq) == nil, "it did not arrive", nil
+	})
+	return []Answer{seen.answer(AskPayload)}, err
+}
+
+func (n *jetLab) nagle(ctx context.Context) ([]Answer, error) {
+	subject := n.subject()
+	s := n.stream(subject, nil)
+	sub, err := n.consumer(ctx, "nagle", "", s, 0) // acknowledges nothing, and so writes nothing
+	if err != nil {
+		return nil, err
+	}
+	defer sub.close()
+	pub, err := n.client(ctx, "pub", s)
+	if err != nil {
+		return nil, err
+	}
+	defer pub.close()
+	return n.lab.nagle(ctx, sub, func(seq uint64) error { return pub.publish(message(subject, 0, seq)) })
+}
+
+// survival publishes into a stream, restarts the broker, and looks what is left.
+func (n *jetLab) survival(question string, kill bool) func(ctx context.Context) ([]Answer, error) {
+	return func(ctx context.Context) ([]Answer, error) {
+		if why := n.whyNoRestart(); why != "" {
+			return []Answer{undecided(question, "%s", why)}, nil
+		}
+		s := n.stream(n.subject(), nil)
+		p, err := n.consumer(ctx, "survivor", "", s, 1)
+		if err != nil {
+			return nil, err
+		}
+		p.drop()
+		pub, err := n.client(ctx, "pub", s)
+		if err != nil {
+			return nil, err
+		}
+		_, err = pub.publishAll(s.Subjects[0], 1, 0, survivalMessages)
+		pub.close()
+		if err != nil {
+			return nil, err
+		}
+		if err := n.restarted(ctx, kill, func() error {
+			p, err := n.client(ctx, "again", s)
+			if err == nil {
+				p.close()
+			}
+			return err
+		}); err != nil {
+			return nil, err
+		}
+		if p, err = n.consumer(ctx, "survivor", "", s, 1); err != nil {
+			return nil, err
+		}
+		defer p.close()
+		if err := p.listen(quiet); err != nil {
+			return nil, err
+		}
+		seen := logSeen{question: question, what: "stored messages", sent: survivalMessages, left: len(distinct(p.sequences()))}
+		return []Answer{seen.answer()}, nil
+	}
+}

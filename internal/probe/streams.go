@@ -1,0 +1,257 @@
+package probe
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/mqlab/mqlab/internal/proto/resp"
+)
+
+// streamsLab is the lab for Streams of Redis.
+type streamsLab struct{ *redisLab }
+
+// streamBlock is how long a read waits, and with it all else on the connection of a reader.
+const streamBlock = 100 * time.Millisecond
+
+func prepareStreams(ctx context.Context, l *lab, r *Report) ([]step, error) {
+	w, err := l.redisWire(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("no Redis connection is accepted: %w", err)
+	}
+	defer func() { _ = w.nc.Close() }()
+	n := &streamsLab{&redisLab{l}}
+	return []step{
+		{[]string{AskRESP3}, "HELLO 3", 2 * patience, n.resp3},
+		{[]string{AskStreams}, "add entries, read them by a consumer group", 2 * patience, n.streams},
+		{[]string{AskConfirms}, "add entries, and wait for their identifiers", 2 * patience, n.confirms},
+		{[]string{AskGroups}, "add to a stream with two readers of one group", 3 * patience, n.groups},
+		{[]string{AskRedelivery}, "read without acknowledging, come back; claim what another has read", 4 * patience, n.redelivery},
+		{[]string{AskOffline}, "add to a stream whose group has no reader", 4 * patience, n.offline},
+		{[]string{AskInFlight}, "add to a stream whose reader never acknowledges", 4 * patience, n.inFlight},
+		{[]string{AskNagle}, nagleHow, 2 * patience, n.nagle},
+		{[]string{AskTerm}, "add to a stream, end the broker by SIGTERM, start it again", survivalLimit, n.survival(AskTerm, false)},
+		{[]string{AskKill}, "add to a stream, end the broker by SIGKILL, start it again", survivalLimit, n.survival(AskKill, true)},
+	}, nil
+}
+
+// key is that of a stream which is deleted in the end.
+func (n *streamsLab) key() string {
+	key := n.topic()
+	n.later(key, func(ctx context.Context) error {
+		w, err := n.redisWire(ctx)
+		if err != nil {
+			return err
+		}
+		defer func() { _ = w.nc.Close() }()
+		_, err = w.do("DEL", key)
+		return err
+	})
+	return key
+}
+
+// client opens one that adds or reads; adjust may change its configuration.
+func (n *streamsLab) client(ctx context.Context, name string, adjust func(*resp.Config)) (*peer, error) {
+	c := &resp.Config{User: n.login.User, Password: n.login.Password, Block: streamBlock}
+	if adjust != nil {
+		adjust(c)
+	}
+	return n.open(ctx, resp.NewStreams(c, n.run+name))
+}
+
+// reader opens one of a group.
+func (n *streamsLab) reader(ctx context.Context, name, key string, adjust func(*resp.Config)) (*peer, error) {
+	p, err := n.client(ctx, name, adjust)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := p.subscribe(key, n.run, 1); err != nil {
+		p.close()
+		return nil, err
+	}
+	return p, nil
+}
+
+func holdAcks(c *resp.Config) { c.HoldAcks = true }
+
+func (n *streamsLab) confirms(ctx context.Context) ([]Answer, error) {
+	p, err := n.client(ctx, "pub", nil)
+	if err != nil {
+		return nil, err
+	}
+	defer p.close()
+	accepted, err := p.publishAll(n.key(), 1, 1, redisEntries)
+	if err != nil {
+		return []Answer{decided(AskConfirms, "no", "%v", err)}, nil
+	}
+	return []Answer{decided(AskConfirms, yesNo(accepted == redisEntries), "of %d entries %d got an identifier", redisEntries, accepted)}, nil
+}
+
+func (n *streamsLab) groups(ctx context.Context) ([]Answer, error) {
+	key := n.key()
+	seen := sharedSeen{sent: sharedMessages}
+	few := func(c *resp.Config) { c.Batch = 1 } // so that none of the readers takes all
+	var members [2]*peer
+	for i := range members {
+		p, err := n.reader(ctx, fmt.Sprint("member", i), key, few)
+		if err != nil {
+			return nil, err
+		}
+		defer p.close()
+		members[i] = p
+	}
+	pub, err := n.client(ctx, "pub", nil)
+	if err != nil {
+		return nil, err
+	}
+	defer pub.close()
+	if _, err := pub.publishAll(key, 1, 1, sharedMessages); err != nil {
+		return nil, err
+	}
+	for before := -1; before < len(members[0].got)+len(members[1].got); {
+		before = len(members[0].got) + len(members[1].got)
+		for _, p := range members {
+			if _, err := p.next(2 * streamBlock); err != nil && !errors.Is(err, errQuiet) {
+				return nil, err
+			}
+		}
+	}
+	for i, p := range members {
+		seen.got[i] = p.sequences()
+	}
+	return []Answer{seen.answer(AskGroups)}, nil
+}
+
+// redeliverySeen is what became of messages that a reader had, but did not acknowledge.
+type redeliverySeen struct {
+	sent    int
+	again   int // came again to the same reader
+	claimed int // were handed over to another
+}
+
+func (s *redeliverySeen) answer() Answer {
+	value := "no"
+	switch {
+	case s.again == s.sent && s.claimed == s.sent:
+		value = "yes, to others too"
+	case s.again == s.sent:
+		value = "yes, to the same reader"
+	case s.again > 0 || s.claimed > 0:
+		value = "partly"
+	}
+	return decided(AskRedelivery, value, "of %d read and not acknowledged came again to the same reader %d, to another %d", s.sent, s.again, s.claimed).
+		with("sent", int64(s.sent)).with("again", int64(s.again)).with("claimed", int64(s.claimed))
+}
+
+func (n *streamsLab) redelivery(ctx context.Context) ([]Answer, error) {
+	key := n.key()
+	seen := redeliverySeen{sent: redisEntries}
+	pub, err := n.client(ctx, "pub", nil)
+	if err != nil {
+		return nil, err
+	}
+	defer pub.close()
+	for round := range 2 {
+		p, err := n.reader(ctx, "forgetful", key, holdAcks)
+		if err != nil {
+			return nil, err
+		}
+		if round == 0 {
+			_, err = pub.publishAll(key, 1, 1, redisEntries)
+		}
+		if err == nil {
+			err = p.gather(redisEntries, patience)
+		}
+		got := len(distinct(p.sequences()))
+		p.drop()
+		switch {
+		case err != nil:
+			return nil, err
+		case round > 0:
+			seen.again = got
+		case got < redisEntries:
+			return []Answer{undecided(AskRedelivery, "of %d entries %d arrived", redisEntries, got)}, nil
+		}
+	}
+	other, err := n.reader(ctx, "other", key, func(c *resp.Config) { c.ClaimIdle = time.Millisecond })
+	if err != nil {
+		return nil, err
+	}
+	defer other.close()
+	err = other.gather(redisEntries, patience)
+	seen.claimed = len(distinct(other.sequences()))
+	return []Answer{seen.answer()}, err
+}
+
+func (n *streamsLab) offline(ctx context.Context) ([]Answer, error) {
+	pub, err := n.client(ctx, "pub", nil)
+	if err != nil {
+		return nil, err
+	}
+	defer pub.close()
+	seen := offlineSeen{}
+	for sent := uint64(offlineFirst); sent <= offlineBound; sent *= 2 {
+		key := n.key()
+		p, err := n.reader(ctx, "away", key, nil)
+		if err != nil {
+			return nil, err
+		}
+		p.close()
+		accepted, err := pub.publishAll(key, 1, 0, sent)
+		if err != nil {
+			return nil, err
+		}
+		clear(pub.acked)
+		if p, err = n.reader(ctx, "away", key, nil); err != nil {
+			return nil, err
+		}
+		err = p.listen(quiet)
+		seen = offlineSeen{sent: sent, accepted: accepted, arrived: p.sequences(), resumed: true}
+		p.close()
+		if err != nil {
+			return nil, err
+		}
+		if end, _ := ctx.Deadline(); !seen.complete() || time.Until(end) < 2*patience {
+			break
+		}
+	}
+	return []Answer{seen.answer()}, nil
+}
+
+func (n *streamsLab) inFlight(ctx context.Context) ([]Answer, error) {
+	key := n.key()
+	sub, err := n.reader(ctx, "holds", key, holdAcks)
+	if err != nil {
+		return nil, err
+	}
+	defer sub.drop()
+	pub, err := n.client(ctx, "pub", nil)
+	if err != nil {
+		return nil, err
+	}
+	defer pub.close()
+	seen, err := fillWindow(ctx, pair{pub, sub}, key)
+	return []Answer{seen.answer()}, err
+}
+
+func (n *streamsLab) nagle(ctx context.Context) ([]Answer, error) {
+	key := n.key()
+	sub, err := n.client(ctx, "nagle", nil)
+	if err != nil {
+		return nil, err
+	}
+	defer sub.drop()
+	if _, err := sub.subscribe(key, n.run, 0); err != nil {
+		return nil, err
+	}
+	w, err := n.redisWire(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = w.nc.Close() }()
+	return n.lab.nagle(ctx, sub, func(seq uint64) error {
+		_, err := w.do("XADD", key, "*", "d", string(payload(seq, 0)))
+		return err
+	})
+}
