@@ -233,7 +233,7 @@ func (f *zenohFeeder) feed(first, n uint64) (sent uint64, gone bool, err error) 
 	asked := time.Now()
 	f.pub.token++
 	token := f.pub.token
-	f.pub.out = f.pub.client.Barrier(token, f.pub.out)
+	f.pub.out = f.pub.client.(barrier).Barrier(token, f.pub.out) // a session of Zenoh has it
 	if err := f.pub.send(); err != nil {
 		return sent, false, err
 	}
