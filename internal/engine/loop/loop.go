@@ -149,7 +149,7 @@ func (l *Loop) Run(ctx context.Context) error {
 	defer stop()
 	defer l.close()
 	if l.batch != nil {
-		if err := errors.Join(l.batch.ring.Enable(), l.batch.ring.Places(len(l.socks))); err != nil {
+		if err := errors.Join(l.batch.ring.Enable(), l.batch.ring.Places(max(len(l.socks), 1))); err != nil {
 			return err
 		}
 	}

@@ -237,3 +237,14 @@ func TestGoodbyeLeavesNoPortBusy(t *testing.T) {
 		})
 	}
 }
+
+// A trial may have more loops than connections.
+func TestLoopWithoutConnections(t *testing.T) {
+	for name, cfg := range ways(t) {
+		t.Run(name, func(t *testing.T) {
+			l, stop := start(t, cfg, 0, "", true)
+			on(l, l.Core.Goodbye)
+			stop()
+		})
+	}
+}
