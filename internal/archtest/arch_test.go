@@ -87,14 +87,15 @@ var rules = []rule{
 	{"internal/faulty", []string{"internal/proto", "internal/stamp", "internal/clock"}, "knows its faults, not who measures them"},
 	{"internal/ledger", []string{"internal/hist"}, "counts and histograms, nothing that moves"},
 	{"internal/scenario", []string{"internal/stamp"}, "what the user wrote, nothing of how it is carried out"},
-	{"internal/plan", []string{"internal/scenario", "internal/search", "internal/stamp", "internal/link"}, "a plan is pure"},
+	{"internal/energy", nil, "a leaf: pure figures"},
+	{"internal/plan", []string{"internal/energy", "internal/scenario", "internal/search", "internal/stamp", "internal/link"}, "a plan is pure"},
 	{"internal/engine", []string{"internal/proto", "internal/ledger", "internal/hist", "internal/stamp"}, "the core knows no protocol, no clock and no screen"},
 	{"internal/engine/loop/uring", nil, "a leaf: the kernel's rings"},
 	{"internal/engine/*", []string{"internal/engine", "internal/engine/loop/uring", "internal/proto", "internal/ledger", "internal/hist", "internal/stamp", "internal/clock"}, "engines know no protocol and no screen"},
 	{"internal/cgroup", nil, "a leaf"},
 	{"internal/guard/...", []string{"internal/guard/...", "internal/cgroup"}, "what ends all must depend on as little as can be"},
 	{"internal/monitor", []string{"internal/clock", "internal/guard/proctree"}, "watches processes, whatever they are for"},
-	{"internal/run", []string{"internal/plan", "internal/search", "internal/link", "internal/ledger", "internal/hist", "internal/monitor", "internal/scenario", "internal/stamp", "internal/clock", "internal/guard/proctree"}, "the folder is written and read, not measured"},
+	{"internal/run", []string{"internal/plan", "internal/energy", "internal/search", "internal/link", "internal/ledger", "internal/hist", "internal/monitor", "internal/scenario", "internal/stamp", "internal/clock", "internal/guard/proctree"}, "the folder is written and read, not measured"},
 	{"internal/summary", readers("internal/stat"), "after a run everything only reads"},
 	{"internal/gate", readers("internal/stat", "internal/summary"), "after a run everything only reads"},
 	{"internal/capacity", readers("internal/stat", "internal/summary", "internal/gate", "internal/search", "internal/engine", "internal/proto"), "what a search found is read from its trials"},
@@ -106,7 +107,7 @@ var rules = []rule{
 // readers are the packages that what comes after a run may need: the folder and what it is made of.
 func readers(more ...string) []string {
 	return append([]string{
-		"internal/run", "internal/plan", "internal/search", "internal/link", "internal/ledger", "internal/hist", "internal/monitor", "internal/scenario", "internal/stamp",
+		"internal/run", "internal/plan", "internal/energy", "internal/search", "internal/link", "internal/ledger", "internal/hist", "internal/monitor", "internal/scenario", "internal/stamp",
 		"internal/clock", "internal/guard/proctree", // of monitor, whose samples are read
 	}, more...)
 }

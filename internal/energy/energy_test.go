@@ -95,3 +95,17 @@ func FuzzParseTariff(f *testing.F) {
 		}
 	})
 }
+
+func TestFleet(t *testing.T) {
+	f := Fleet{From: 0, Until: 100 * s, Radios: []Radio{{Name: "a", Tail: 10 * time.Second}, {Name: "b", SetUp: time.Second, Tail: time.Second}}}
+	for _, p := range []struct {
+		device uint64
+		at     int64
+	}{{1, -1}, {1, 10 * s}, {2, 10 * s}, {1, 12 * s}, {1, 12*s - 1}, {2, 100 * s}} {
+		f.Packet(p.device, p.at)
+	}
+	uses, devices := f.Uses()
+	if devices != 2 || uses[0].On != 22*s || uses[0].Bursts != 2 || uses[1].On != 6*s || uses[1].Bursts != 3 {
+		t.Errorf("%d devices, %+v", devices, uses)
+	}
+}

@@ -52,6 +52,23 @@ func FlowOf(packet []byte) uint32 {
 	return h ^ h>>16
 }
 
+// DeviceOf returns a number that is the same for all packets, either way, of one address and port of a device. 0 if it is not IP.
+func DeviceOf(packet []byte, way Direction) uint64 {
+	offset, protocol, ok := transport(packet)
+	if !ok || packet[0]>>4 != 4 {
+		return 0
+	}
+	address, port := packet[12:16], offset // of the source
+	if way == Down {
+		address, port = packet[16:20], offset+2
+	}
+	device := uint64(binary.BigEndian.Uint32(address)) << 16
+	if (protocol == protocolTCP || protocol == protocolUDP) && len(packet) >= port+2 && !fragment(packet) {
+		device |= uint64(binary.BigEndian.Uint16(packet[port:]))
+	}
+	return device
+}
+
 // corrupt turns over one bit, chosen by chance, and reports whether there was one: behind the IP header, or of the payload if the
 // checksum is to be right again. What is not IP is all payload.
 func corrupt(packet []byte, chance *rand.Rand, fix bool) bool {

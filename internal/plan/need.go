@@ -137,7 +137,7 @@ func (t *Trial) packets(protocol string, n int) int {
 	if _, ok := OverWebSocket(protocol); ok {
 		n += webSocketBytes
 	}
-	if t.Subject.Encrypted() {
+	if t.Secured() {
 		n += tlsBytes
 	}
 	segments := (n + segmentBytes - 1) / segmentBytes

@@ -52,6 +52,7 @@ func Resolve(s *scenario.Scenario, o Options) (*Plan, error) {
 	for _, l := range s.Limits {
 		p.Limits = append(p.Limits, l.Text)
 	}
+	p.Tariffs = r.tariffs(s)
 	if s.Seed != nil {
 		p.Seed = *s.Seed
 	}

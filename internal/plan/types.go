@@ -5,19 +5,22 @@ package plan
 import (
 	"net/netip"
 	"time"
+
+	"github.com/mqlab/mqlab/internal/energy"
 )
 
 // Plan is a scenario with every choice made.
 type Plan struct {
-	Scenario    string    `json:"scenario"`
-	Description string    `json:"description,omitempty"`
-	Seed        uint64    `json:"seed"`
-	Repeat      int       `json:"repeat"`
-	Subjects    []Subject `json:"subjects"`
-	Limits      []string  `json:"limits,omitempty"`   // what the results must keep, as written
-	LeftOut     []LeftOut `json:"left_out,omitempty"` // points that do not fit this host
-	Search      *Search   `json:"search,omitempty"`   // nil = every trial is planned
-	Trials      []Trial   `json:"trials"`             // of a search: what each begins with, without numbers of their own
+	Scenario    string          `json:"scenario"`
+	Description string          `json:"description,omitempty"`
+	Seed        uint64          `json:"seed"`
+	Repeat      int             `json:"repeat"`
+	Subjects    []Subject       `json:"subjects"`
+	Tariffs     []energy.Tariff `json:"tariffs,omitempty"`  // what data costs a device
+	Limits      []string        `json:"limits,omitempty"`   // what the results must keep, as written
+	LeftOut     []LeftOut       `json:"left_out,omitempty"` // points that do not fit this host
+	Search      *Search         `json:"search,omitempty"`   // nil = every trial is planned
+	Trials      []Trial         `json:"trials"`             // of a search: what each begins with, without numbers of their own
 }
 
 // LeftOut is a point of the matrix that the host's limits forbid, or that a subject cannot do.

@@ -36,7 +36,17 @@ var (
 		{summary.VisitP99, "visit p99", false},
 		{summary.MemoryKept, "memory kept", false},
 	}
-	outageColumns   = []column{{summary.OutageP50, "outage p50", false}, {summary.OutageMax, "outage max", false}}
+	outageColumns = []column{{summary.OutageP50, "outage p50", false}, {summary.OutageMax, "outage max", false}}
+	linkColumns   = []column{
+		{summary.BytesPerMessage, "bytes/message", true},
+		{summary.Retransmitted, "sent again", true},
+	}
+	energyColumns = []column{
+		{summary.BytesPerMinute, "bytes/min", true},
+		{summary.BytesPerMonth, "a month", false},
+		{summary.CPUPerMinute, "CPU/min", false},
+		{summary.WakeupsPerMinute, "wake-ups/min", false},
+	}
 	recoveryColumns = []column{
 		{summary.NoticeMax, "noticed in", false},
 		{summary.ReconnectMax, "reconnected in", false},
@@ -94,6 +104,14 @@ func (d *document) group(g *group, several bool) {
 	if g.has(summary.OutageMax) {
 		sec.say(plain, "How long lost connections were away, until they were ready again:")
 		sec.add(g.table(outageColumns, false))
+	}
+	if g.has(summary.BytesPerMessage) {
+		sec.say(plain, "On the link: bytes offered in both directions per message delivered in the measure window, headers of IP and TCP included; the part of the clients' segments that were sent again:")
+		sec.add(g.table(linkColumns, false))
+	}
+	if g.has(summary.BytesPerMonth) {
+		sec.say(plain, "Per device, which is a connection: bytes on the link and what they come to in 30 days; CPU time and wake-ups of its client. Bytes compare protocols, CPU compares libraries:")
+		sec.add(g.table(energyColumns, false))
 	}
 	if g.has(summary.NoticeMax) {
 		sec.say(plain, "Outages: the longest time until one was noticed; from its end until connections were ready; from when a subscriber's connection stood until the first message, and the last that was sent before, had come; the part of the messages that was kept for subscribers that were away; which part of all clients came back in the same second:")

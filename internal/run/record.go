@@ -3,6 +3,7 @@ package run
 import (
 	"time"
 
+	"github.com/mqlab/mqlab/internal/energy"
 	"github.com/mqlab/mqlab/internal/ledger"
 	"github.com/mqlab/mqlab/internal/plan"
 )
@@ -37,6 +38,7 @@ type TrialRecord struct {
 	Streams      []StreamTotal `json:"streams,omitempty"` // optional
 	Members      []uint64      `json:"members,omitempty"` // deliveries to each member of a shared subscription
 	Recovery     *Recovery     `json:"recovery,omitempty"`
+	Radio        *Radio        `json:"radio,omitempty"`
 	Checks       Checks        `json:"checks"`
 }
 
@@ -135,6 +137,13 @@ type Churn struct {
 	Made     uint64    `json:"made"` // the broker accepted them
 	Failed   uint64    `json:"failed"`
 	Failures []Failure `json:"failures,omitempty"`
+}
+
+// Radio is how long the radios of devices would have been on in the measure window, by models.
+type Radio struct {
+	Devices int          `json:"devices"` // that sent or received anything
+	Span    int64        `json:"span_ns"` // of the window
+	Uses    []energy.Use `json:"uses"`
 }
 
 // Recovery is what became of connections in outages, and of the messages that waited for subscribers meanwhile. Messages are counted

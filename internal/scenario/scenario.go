@@ -45,6 +45,10 @@ type Scenario struct {
 	// Search finds the largest rate, number of pairs, subscribers or connections, or payload that keeps limits.
 	Search Search `yaml:"search"`
 
+	// Tariffs are what data costs a device, one text each: "basic: 0.50 EUR/month + 0.10 EUR/MB over 5 MB". Traffic on an emulated link
+	// is projected to a month.
+	Tariffs []string `yaml:"tariffs"`
+
 	// Limits are what the results must keep, one text each: p99 < 5ms, mosquitto: lost = 0, p99 not worse than baseline.
 	Limits []Limit `yaml:"limits"`
 

@@ -26,6 +26,7 @@ func Of(r *run.Run) *Summary {
 	}
 	for i := range r.Trials {
 		s.Trials = append(s.Trials, trialOf(&r.Trials[i]))
+		s.Trials[i].Energy.price(m.Plan.Tariffs)
 	}
 	s.Cells = cellsOf(s.Trials)
 	s.Comparisons = comparisonsOf(fieldsOf(s.Trials), m.Seed)
@@ -136,7 +137,8 @@ func trialOf(rec *run.Trial) Trial {
 	t.fillConnecting(rec)
 	t.Churn = churnOf(f)
 	t.Sharing = sharingOf(rec.Members)
-	t.Recovery = f.recoveryOf()
+	t.Recovery, t.Energy = f.recoveryOf(), f.energyOf()
+	t.delivered = f.in.Delivered
 	t.judge(f)
 	t.Bottleneck = t.bottleneck(f)
 	return t

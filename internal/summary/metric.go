@@ -76,12 +76,18 @@ const (
 	VisitP99   = "visit_p99"
 	MemoryKept = "memory_kept"
 
-	NoticeMax       = "notice_max"
-	ReconnectMax    = "reconnect_max"
-	FirstMessageMax = "first_message_max"
-	DrainMax        = "drain_max"
-	KeptRatio       = "kept_ratio"
-	BusiestSecond   = "busiest_second"
+	NoticeMax        = "notice_max"
+	ReconnectMax     = "reconnect_max"
+	FirstMessageMax  = "first_message_max"
+	DrainMax         = "drain_max"
+	KeptRatio        = "kept_ratio"
+	BusiestSecond    = "busiest_second"
+	BytesPerMessage  = "link_bytes_per_message"
+	Retransmitted    = "retransmitted_ratio"
+	BytesPerMinute   = "bytes_per_device_minute"
+	BytesPerMonth    = "bytes_per_device_month"
+	CPUPerMinute     = "cpu_per_device_minute"
+	WakeupsPerMinute = "wakeups_per_device_minute"
 )
 
 // Metrics are those that are compared, in the order of reports.
@@ -133,6 +139,12 @@ var Metrics = []Metric{
 		}
 		return t.Recovery.BusiestSecond
 	}},
+	{Name: BytesPerMessage, Words: "bytes on the link per message", Unit: Size, Of: bytesPerMessage},
+	{Name: Retransmitted, Words: "segments sent again", Unit: Part, Of: retransmitted},
+	{Name: BytesPerMinute, Words: "bytes per device and minute", Unit: Size, Of: ofEnergy(func(e *Energy) *float64 { return new(e.BytesUp + e.BytesDown) })},
+	{Name: BytesPerMonth, Words: "bytes per device and month", Unit: Size, Of: ofEnergy(func(e *Energy) *float64 { return &e.Month })},
+	{Name: CPUPerMinute, Words: "client CPU per device and minute", Unit: Nanoseconds, Of: ofEnergy(func(e *Energy) *float64 { return e.CPU })},
+	{Name: WakeupsPerMinute, Words: "wake-ups per device and minute", Unit: Messages, Of: ofEnergy(func(e *Energy) *float64 { return e.Wakeups })},
 }
 
 // longest is the metric of the largest of some times.

@@ -68,8 +68,10 @@ type Trial struct {
 	Link        *Link          `json:"link,omitempty"` // absent: the host's own network
 	Sharing     *Sharing       `json:"sharing,omitempty"`
 	Recovery    *Recovery      `json:"recovery,omitempty"`
+	Energy      *Energy        `json:"energy,omitempty"`
 	Bottleneck  *Bottleneck    `json:"bottleneck,omitempty"`
 	Events      []run.Event    `json:"events,omitempty"`
+	delivered   uint64         // inside the measure window
 }
 
 // Subject is what was measured.

@@ -245,7 +245,9 @@ func (j *job) drive(ctx context.Context) (err error) {
 	defer stopWatch()
 	j.network.watch(watching, j.measure, j.trial.Params.Phases.Measure)
 	stopFaults := j.startFaults(ctx)
+	noteRadios := j.followRadios()
 	result, err := w.Measure(ctx)
+	noteRadios()
 	err = errors.Join(err, stopFaults())
 	monitoring.stop()
 	if j.trial.Params.Connect.ChurnPerS > 0 {

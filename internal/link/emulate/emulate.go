@@ -50,6 +50,11 @@ type Observed interface {
 	Packets(seen func(d link.Direction, t int64, bytes int))
 }
 
+// Watched is a Network whose packets can be told apart by devices.
+type Watched interface {
+	Observe(seen link.Observer)
+}
+
 // Breaker is a Network that can end the connections there are in a certain way.
 type Breaker interface {
 	Break(how link.OutageKind) error

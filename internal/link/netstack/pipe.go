@@ -24,7 +24,7 @@ type pipe struct {
 
 	mu      sync.Mutex
 	machine *link.Machine
-	seen    func(link.Direction, int64, int) // of packets that are offered; nil = nobody looks
+	seen    link.Observer // of packets that are offered; nil = nobody looks
 	late    *hist.Hist
 }
 
@@ -53,10 +53,10 @@ func (p *pipe) send(packet []byte) {
 	p.mu.Lock()
 	now := clock.Now()
 	before, waiting := p.machine.Next()
-	p.machine.Push(now, packet, flow)
+	v := p.machine.Push(now, packet, flow)
 	next, any := p.machine.Next()
 	if p.seen != nil {
-		p.seen(p.direction, now, len(packet))
+		p.seen(p.direction, now, len(packet), packet, v)
 	}
 	p.mu.Unlock()
 	if any && (!waiting || next < before) {
