@@ -85,7 +85,7 @@ const device = "link0"
 func openTUN() (*os.File, error) {
 	fd, err := unix.Open("/dev/net/tun", unix.O_RDWR|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
 	if err != nil {
-		return nil, fmt.Errorf("/dev/net/tun: %w", err)
+		return nil, fmt.Errorf("/dev/net/tun: %w%s", err, access(err))
 	}
 	request, err := unix.NewIfreq(device)
 	if err == nil {
@@ -96,6 +96,17 @@ func openTUN() (*os.File, error) {
 		return nil, errors.Join(fmt.Errorf("make a TUN device: %w%s", err, hint(err)), unix.Close(fd))
 	}
 	return os.NewFile(uintptr(fd), device), nil
+}
+
+// access says what to do about a device that may not be opened.
+func access(err error) string {
+	switch {
+	case errors.Is(err, unix.EACCES):
+		return "; it takes root, or chmod 666 /dev/net/tun by root, as most systems have it"
+	case errors.Is(err, unix.ENOENT), errors.Is(err, unix.ENODEV):
+		return "; the kernel's module tun is not there"
+	}
+	return ""
 }
 
 // settle makes the namespace one of IPv4 whose connections know nothing of each other.

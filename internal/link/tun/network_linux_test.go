@@ -29,6 +29,8 @@ func TestMain(m *testing.M) {
 			syscall.Exit(guard.Main(os.Stdin))
 		case labVerb:
 			os.Exit(lab())
+		case rootlessVerb:
+			os.Exit(rootless())
 		}
 	}
 	os.Exit(m.Run())

@@ -53,3 +53,6 @@ func (*Network) Facts() link.Facts { return link.Facts{} }
 
 // Close does nothing.
 func (*Network) Close() error { return nil }
+
+// Rootless says that this system has no network namespaces.
+func Rootless() (code int, again bool, err error) { return 0, false, errNotHere }

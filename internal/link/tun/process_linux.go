@@ -43,6 +43,8 @@ func init() {
 		os.Exit(move(os.Args[2:]))
 	case enterVerb:
 		os.Exit(enter(os.Args[2:]))
+	case probeVerb:
+		os.Exit(probe())
 	}
 }
 
