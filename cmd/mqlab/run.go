@@ -61,6 +61,9 @@ so far is kept and reported).`,
 			if err != nil {
 				return err
 			}
+			if err := rootless(p); err != nil {
+				return err
+			}
 			r := &runner{plan: p, source: s.text, out: out, judge: judge, address: metrics, stderr: cmd.ErrOrStderr()}
 			return r.run(cmd.Context(), cmd.OutOrStdout(), asJSON)
 		},
