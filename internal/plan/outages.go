@@ -50,6 +50,12 @@ const spreadFixed = "fixed"
 // OfBroker tells that it is done to the broker, not to connections.
 func (o *Outage) OfBroker() bool { return o.Kind == FaultRestart || o.Kind == FaultKill }
 
+// ByLink tells that the trial's link brings it about: a black hole for all connections. Every other outage of connections is done at
+// their devices' end.
+func (t *Trial) ByLink(o *Outage) bool {
+	return t.Params.Link.Emulated() && o.Kind == OutageBlackHole && o.Side == ""
+}
+
 // Hits tells which connections an outage of connections is done to.
 func (o *Outage) Hits() (publishers, subscribers bool) {
 	return o.Side != SideSubscribers, o.Side != SidePublishers

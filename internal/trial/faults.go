@@ -10,6 +10,7 @@ import (
 
 	"github.com/mqlab/mqlab/internal/clock"
 	"github.com/mqlab/mqlab/internal/engine"
+	"github.com/mqlab/mqlab/internal/link"
 	"github.com/mqlab/mqlab/internal/plan"
 )
 
@@ -71,19 +72,28 @@ func (j *job) stepsOf(trial context.Context, f plan.Fault) []step {
 	return []step{{at: at, kind: kind, do: down}, {at: end, kind: "start", do: up}}
 }
 
-// told are the beginning and the end of an outage of connections: a worker does it, the timeline tells of it.
+// told are the beginning and the end of an outage of connections: a worker or the link does it, the timeline tells of it.
 func (j *job) told(o plan.Outage) []step {
 	text := o.Kind
 	if o.Side != "" {
 		text += " of " + o.Side
 	}
 	at := j.measure + int64(o.At)
-	say := func(text string) func(context.Context) (string, error) {
-		return func(context.Context) (string, error) { return text, nil }
+	byLink := j.trial.ByLink(&o)
+	if byLink {
+		j.record.Link.Outages = append(j.record.Link.Outages, link.Outage{At: o.At, For: o.For, Kind: link.Blackhole})
+	}
+	change := func(down bool, text string) func(context.Context) (string, error) {
+		return func(context.Context) (string, error) {
+			if byLink {
+				return text, j.network.Down(down)
+			}
+			return text, nil
+		}
 	}
 	return []step{
-		{at: at, kind: "outage", do: say(fmt.Sprintf("%s for %v", text, o.For.Round(time.Millisecond)))},
-		{at: at + int64(o.For), kind: "mended", do: say(text)},
+		{at: at, kind: "outage", do: change(true, fmt.Sprintf("%s for %v", text, o.For.Round(time.Millisecond)))},
+		{at: at + int64(o.For), kind: "mended", do: change(false, text)},
 	}
 }
 

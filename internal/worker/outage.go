@@ -79,15 +79,20 @@ func (w *Local) moments(measure int64) (list []moment) {
 
 func (w *Local) begins(at int64, o plan.Outage) moment {
 	publishers, subscribers := o.Hits()
+	how := breaks[o.Kind]
+	byLink := w.share.Trial.ByLink(&o)
+	if byLink {
+		how = engine.Elsewhere
+	}
 	return moment{at, func() {
-		if publishers {
+		if publishers && !byLink {
 			w.pubGate.shut(o.Kind)
 		}
-		if subscribers {
+		if subscribers && !byLink {
 			w.subGate.shut(o.Kind)
 		}
 		w.each(func(s *shard, now int64) {
-			s.core.BeginOutage(now, engine.Outage{Break: breaks[o.Kind], Publishers: publishers, Subscribers: subscribers})
+			s.core.BeginOutage(now, engine.Outage{Break: how, Publishers: publishers, Subscribers: subscribers})
 		})
 	}}
 }
