@@ -71,7 +71,7 @@ func measure(ctx context.Context, t plan.Trial, url string, begin func(zero int6
 // lead is how long before its start the schedule is given to the worker.
 const lead = 5 * time.Millisecond
 
-func drive(ctx context.Context, w worker.Worker, ph plan.Phases, out *outcome, samples *sampling,
+func drive(ctx context.Context, w *worker.Local, ph plan.Phases, out *outcome, samples *sampling,
 	begin func(int64), quiet func(uint64) bool,
 ) (*worker.Result, error) {
 	began := clock.Now()
@@ -89,7 +89,7 @@ func drive(ctx context.Context, w worker.Worker, ph plan.Phases, out *outcome, s
 		go watch(ctx, cancel, zero+int64(ph.Measure), func() bool {
 			before := last
 			last = samples.arrived.Load()
-			return last == before && quiet(last)
+			return last == before && w.Waiting() == 0 && quiet(last)
 		})
 	}
 	if err := w.Begin(ctx, out.begin); err != nil {

@@ -382,6 +382,9 @@ func (w *Local) err() error {
 	return nil
 }
 
+// Waiting returns how many publishers still have something to send. It may be called at any time.
+func (w *Local) Waiting() int { return w.progress().Waiting }
+
 func (w *Local) ready() int { return w.progress().Ready }
 
 func (w *Local) progress() (sum engine.Progress) {

@@ -34,6 +34,7 @@ func (w *Local) Measure(ctx context.Context) (*Result, error) {
 	measure := w.start + int64(ph.WarmUp)
 	end := measure + int64(ph.Measure)
 	w.each(func(s *shard, _ int64) { s.core.Publish() })
+	w.each(func(*shard, int64) {}) // a turn later everybody's progress tells of it
 	leave := w.visits(ctx, measure, end)
 	stop := w.suffer(ctx, measure)
 	defer stop()
