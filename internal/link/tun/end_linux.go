@@ -9,6 +9,8 @@ import (
 
 	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
+
+	"github.com/mqlab/mqlab/internal/link/space"
 )
 
 // queueLength is how many packets a TUN device holds for us: enough for the time that a thread may be kept from running.
@@ -16,7 +18,7 @@ const queueLength = 10_000
 
 // end is one of the two ends of the link: a namespace, and the TUN device by which it is left.
 type end struct {
-	*namespace
+	*space.Space
 	tun    *os.File        // the device, until somebody else has it
 	handle *netlink.Handle // in the namespace
 	index  int             // of the device
@@ -37,17 +39,17 @@ var (
 
 // newEnd makes a namespace and its way out.
 func newEnd(l layout) (e *end, err error) {
-	n, err := newNamespace()
+	n, err := space.New()
 	if err != nil {
 		return nil, err
 	}
-	e = &end{namespace: n}
+	e = &end{Space: n}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, e.close())
 		}
 	}()
-	return e, e.do(func() error {
+	return e, e.Do(func() error {
 		if e.tun, err = openTUN(); err != nil {
 			return err
 		}
@@ -65,7 +67,7 @@ func (e *end) close() error {
 	if e.handle != nil {
 		e.handle.Close()
 	}
-	return errors.Join(e.release(), e.namespace.close())
+	return errors.Join(e.release(), e.Space.Close())
 }
 
 // release closes our descriptor of the device.
@@ -93,7 +95,7 @@ func openTUN() (*os.File, error) {
 		err = unix.IoctlIfreq(fd, unix.TUNSETIFF, request)
 	}
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("make a TUN device: %w%s", err, hint(err)), unix.Close(fd))
+		return nil, errors.Join(fmt.Errorf("make a TUN device: %w%s", err, space.Hint(err)), unix.Close(fd))
 	}
 	return os.NewFile(uintptr(fd), device), nil
 }
@@ -120,7 +122,7 @@ func settle() error {
 		{"net/ipv4/conf/" + device + "/rp_filter", "0"},
 		{"net/ipv4/conf/" + device + "/route_localnet", "1"},
 	} {
-		if err := setting(s.name, s.value); err != nil && !(errors.Is(err, unix.ENOENT) && s.name[:8] == "net/ipv6") {
+		if err := space.Set(s.name, s.value); err != nil && !(errors.Is(err, unix.ENOENT) && s.name[:8] == "net/ipv6") {
 			return fmt.Errorf("setting %s: %w", s.name, err)
 		}
 	}

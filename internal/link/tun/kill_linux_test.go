@@ -39,13 +39,8 @@ func lab() int {
 			fmt.Println(err)
 			return 1
 		}
-		var s unix.Stat_t
-		if err := unix.Fstat(at.fd, &s); err != nil {
-			fmt.Println(err)
-			return 1
-		}
 		fmt.Println("process", cmd.Process.Pid)
-		fmt.Println("namespace", s.Ino)
+		fmt.Println("namespace", at.Space.Inode())
 	}
 	fmt.Println("process", n.carrier.cmd.Process.Pid)
 	fmt.Println("up")

@@ -4,11 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/netip"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/mqlab/mqlab/internal/link"
+	"github.com/mqlab/mqlab/internal/link/space"
 	"github.com/mqlab/mqlab/internal/netns"
 )
 
@@ -16,7 +19,7 @@ import (
 type Network struct {
 	device, broker *end
 	carrier        *remote
-	places         [2]*place
+	places         [2]*space.Place
 	facts          link.Facts
 	close          func() error
 }
@@ -57,7 +60,9 @@ func (n *Network) open(cfg link.Config) (err error) {
 	}
 	n.facts.Scheduler = first.Scheduler
 	n.because(first.Why)
-	n.places = [2]*place{{namespace: n.device.namespace, ofDevices: true}, {namespace: n.broker.namespace}}
+	var connections atomic.Uint32
+	next := func() netip.Addr { return DeviceAddr(int(connections.Add(1) - 1)) }
+	n.places = [2]*space.Place{{Space: n.device.Space, Source: next, Loopback: Loopback}, {Space: n.broker.Space}}
 	// The devices are the carrier's now: they are gone when it is.
 	return errors.Join(n.device.release(), n.broker.release())
 }
@@ -73,12 +78,12 @@ func Supported() error {
 
 // pin sets the congestion control of both ends and sees that it is the same.
 func (n *Network) pin(want string) error {
-	used, why, err := n.device.congestion(want)
+	used, why, err := n.device.Congestion(want)
 	if err != nil {
 		return err
 	}
 	n.because(why)
-	other, _, err := n.broker.congestion(used)
+	other, _, err := n.broker.Congestion(used)
 	if err != nil {
 		return err
 	}
@@ -95,7 +100,8 @@ func (n *Network) because(why string) {
 	}
 }
 
-// Device is where clients live.
+// Device is where clients live. Each connection comes from the next device's address; 127.0.0.1 and localhost are those of the
+// broker's namespace.
 func (n *Network) Device() netns.Place { return n.places[0] }
 
 // Broker is where brokers live.

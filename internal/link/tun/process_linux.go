@@ -28,7 +28,6 @@ const self = "mqlab-network"
 const (
 	carryVerb = "carry" // the carrier, before it is in the real-time class
 	moveVerb  = "move"  // the carrier
-	enterVerb = "enter" // a program in a namespace
 )
 
 // init makes every program that opens a network, tests included, able to be the other processes that it takes.
@@ -41,8 +40,6 @@ func init() {
 		os.Exit(carry())
 	case moveVerb:
 		os.Exit(move(os.Args[2:]))
-	case enterVerb:
-		os.Exit(enter(os.Args[2:]))
 	case probeVerb:
 		os.Exit(probe())
 	}
@@ -68,7 +65,7 @@ func carry() int {
 	}
 	err = syscall.Exec("/proc/self/exe", []string{self, moveVerb, scheduler, why}, os.Environ())
 	fmt.Fprintln(os.Stderr, "carrier of the link:", err)
-	return exitNotEntered
+	return 1
 }
 
 // move carries packets until the lab has gone.

@@ -1,4 +1,6 @@
-package tun
+// Package space makes network namespaces without a name, and places in them for sockets and programs (Linux). A namespace is held by a
+// file descriptor and a thread, and is gone when they and all programs in it are.
+package space
 
 import (
 	"errors"
@@ -10,16 +12,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// namespace is a network namespace without a name and the thread that lives in it.
-type namespace struct {
+// Space is a network namespace without a name and the thread that lives in it.
+type Space struct {
 	fd    int // by which it is held and entered
 	calls chan func()
 	ended chan struct{}
 }
 
-// newNamespace makes an empty namespace.
-func newNamespace() (*namespace, error) {
-	n := &namespace{calls: make(chan func()), ended: make(chan struct{})}
+// New makes an empty namespace. The error says what it takes if this process may not.
+func New() (*Space, error) {
+	n := &Space{calls: make(chan func()), ended: make(chan struct{})}
 	made := make(chan error)
 	go n.live(made)
 	if err := <-made; err != nil {
@@ -30,7 +32,7 @@ func newNamespace() (*namespace, error) {
 
 // live makes the namespace and carries out calls in it until there are no more. Its thread, never unlocked, ends with it. The main
 // thread must not be that thread: it cannot end, and /proc of this process shows its namespace.
-func (n *namespace) live(made chan<- error) {
+func (n *Space) live(made chan<- error) {
 	runtime.LockOSThread()
 	if unix.Gettid() == os.Getpid() {
 		elsewhere := make(chan struct{})
@@ -44,7 +46,7 @@ func (n *namespace) live(made chan<- error) {
 	}
 	defer close(n.ended)
 	if err := unix.Unshare(unix.CLONE_NEWNET); err != nil {
-		made <- fmt.Errorf("make a network namespace: %w%s", err, hint(err))
+		made <- fmt.Errorf("make a network namespace: %w%s", err, Hint(err))
 		return
 	}
 	fd, err := unix.Open(fmt.Sprintf("/proc/self/task/%d/ns/net", unix.Gettid()), unix.O_RDONLY|unix.O_CLOEXEC, 0)
@@ -59,30 +61,30 @@ func (n *namespace) live(made chan<- error) {
 	}
 }
 
-// do runs f on the thread inside the namespace. F must not wait for anything that takes time.
-func (n *namespace) do(f func() error) error {
+// Do runs f on the thread inside the namespace. F must not wait for anything that takes time.
+func (n *Space) Do(f func() error) error {
 	result := make(chan error, 1)
 	n.calls <- func() { result <- f() }
 	return <-result
 }
 
-// close gives the namespace up. It must be called once and after the last do.
-func (n *namespace) close() error {
+// Close gives the namespace up. It must be called once and after the last Do.
+func (n *Space) Close() error {
 	close(n.calls)
 	<-n.ended
 	return unix.Close(n.fd)
 }
 
-// hint says what to do about a refusal.
-func hint(err error) string {
+// Hint says what to do about a refusal.
+func Hint(err error) string {
 	if errors.Is(err, unix.EPERM) {
 		return "; it takes root, or a user namespace if this system allows them"
 	}
 	return ""
 }
 
-// setting writes a setting of the kernel for the namespace of the calling thread; the name is that below /proc/sys.
-func setting(name, value string) error {
+// Set writes a setting of the kernel for the namespace of the calling thread; the name is that below /proc/sys.
+func Set(name, value string) error {
 	// os.WriteFile would create and truncate; the kernel's files want neither.
 	f, err := os.OpenFile("/proc/sys/"+name, os.O_WRONLY, 0)
 	if err != nil {
@@ -92,8 +94,17 @@ func setting(name, value string) error {
 	return errors.Join(err, f.Close())
 }
 
-// readSetting reads one.
-func readSetting(name string) (string, error) {
+// get reads one.
+func get(name string) (string, error) {
 	b, err := os.ReadFile("/proc/sys/" + name)
 	return strings.TrimSpace(string(b)), err
+}
+
+// Inode is the number by which the kernel tells the namespace from others; 0 if it does not say.
+func (n *Space) Inode() uint64 {
+	var s unix.Stat_t
+	if unix.Fstat(n.fd, &s) != nil {
+		return 0
+	}
+	return s.Ino
 }

@@ -1,4 +1,4 @@
-package tun
+package space
 
 import (
 	"errors"
@@ -7,22 +7,22 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// congestion sets the algorithm by which connections in the namespace react to loss, and returns the one that they really use. A
+// Congestion sets the algorithm by which connections in the namespace react to loss, and returns the one that they really use. A
 // host that does not allow it to namespaces (net.ipv4.tcp_allowed_congestion_control) is not changed. Without a wish it is
 // cubic, or reno, which every namespace may use; why says so.
-func (n *namespace) congestion(want string) (used, why string, err error) {
-	err = n.do(func() error {
+func (n *Space) Congestion(want string) (used, why string, err error) {
+	err = n.Do(func() error {
 		tried := []string{want}
 		if want == "" {
 			tried = []string{"cubic", "reno"}
 		}
 		var refused error
 		for _, name := range tried {
-			refused = setting("net/ipv4/tcp_congestion_control", name)
+			refused = Set("net/ipv4/tcp_congestion_control", name)
 			if refused == nil {
 				break
 			}
-			allowed, _ := readSetting("net/ipv4/tcp_allowed_congestion_control") // for the text only
+			allowed, _ := get("net/ipv4/tcp_allowed_congestion_control") // for the text only
 			why = fmt.Sprintf("congestion control %s is refused (%s): net.ipv4.tcp_allowed_congestion_control of this host has %s", name, reason(refused), allowed)
 		}
 		if refused != nil {

@@ -1,4 +1,4 @@
-package tun
+package space
 
 import (
 	"context"
@@ -9,24 +9,24 @@ import (
 	"os"
 	"os/exec"
 	"strconv"
-	"sync/atomic"
 	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
 )
 
-// place is one end of the network as a netns.Place. Sockets are made by the thread in the namespace; everything else about
-// them can be done by any thread. Connections have no TCP keepalive, which would add packets of its own.
-type place struct {
-	*namespace
-	ofDevices bool
-	dialled   atomic.Uint32 // connections so far: each is made from the next device's address
+// Place is a namespace as a netns.Place. Sockets are made by the thread in the namespace; everything else about them can be
+// done by any thread. Connections have no TCP keepalive, which would add packets of its own.
+type Place struct {
+	Space *Space
+	// Source, if set, tells from which address the next connection is made.
+	Source func() netip.Addr
+	// Loopback, if set, is dialled instead of 127.0.0.1.
+	Loopback netip.Addr
 }
 
-// Dial connects. Addresses are IPv4; a device reaches the broker's namespace at Broker, and its loopback interface at 127.0.0.1 and
-// localhost. Each connection of devices comes from the next device's address.
-func (p *place) Dial(ctx context.Context, network, addr string) (net.Conn, error) {
+// Dial connects by tcp or udp. Addresses are of IPv4, or localhost.
+func (p *Place) Dial(ctx context.Context, network, addr string) (net.Conn, error) {
 	kind := unix.SOCK_STREAM
 	switch network {
 	case "tcp", "tcp4":
@@ -42,7 +42,7 @@ func (p *place) Dial(ctx context.Context, network, addr string) (net.Conn, error
 	return conn, nil
 }
 
-func (p *place) dial(ctx context.Context, kind int, addr string) (net.Conn, error) {
+func (p *Place) dial(ctx context.Context, kind int, addr string) (net.Conn, error) {
 	to, err := p.resolve(addr)
 	if err != nil {
 		return nil, err
@@ -54,17 +54,16 @@ func (p *place) dial(ctx context.Context, kind int, addr string) (net.Conn, erro
 	if err != nil {
 		return nil, err
 	}
-	if p.ofDevices {
-		n := int(p.dialled.Add(1) - 1)
-		if err := bind(fd, DeviceAddr(n)); err != nil {
+	if p.Source != nil {
+		if err := bind(fd, p.Source()); err != nil {
 			return nil, errors.Join(err, unix.Close(fd))
 		}
 	}
 	return connect(ctx, fd, to)
 }
 
-// resolve reads an address and replaces the loopback one for devices.
-func (p *place) resolve(addr string) (netip.AddrPort, error) {
+// resolve reads an address and replaces the loopback one.
+func (p *Place) resolve(addr string) (netip.AddrPort, error) {
 	host, service, err := net.SplitHostPort(addr)
 	if err != nil {
 		return netip.AddrPort{}, err
@@ -80,15 +79,15 @@ func (p *place) resolve(addr string) (netip.AddrPort, error) {
 	if err != nil || !ip.Is4() {
 		return netip.AddrPort{}, fmt.Errorf("%q is not an address of IPv4: there are no names in this network", host)
 	}
-	if p.ofDevices && ip.IsLoopback() {
-		ip = Loopback
+	if p.Loopback.IsValid() && ip.IsLoopback() {
+		ip = p.Loopback
 	}
 	return netip.AddrPortFrom(ip, uint16(port)), nil
 }
 
 // socket makes a socket in the namespace.
-func (p *place) socket(kind int) (fd int, err error) {
-	err = p.do(func() error {
+func (p *Place) socket(kind int) (fd int, err error) {
+	err = p.Space.Do(func() error {
 		fd, err = unix.Socket(unix.AF_INET, kind|unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC, 0)
 		return err
 	})
@@ -160,8 +159,8 @@ func established(ctx context.Context, f *os.File) error {
 }
 
 // Listen listens at an address of the namespace.
-func (p *place) Listen(ctx context.Context, network, addr string) (l net.Listener, err error) {
-	err = p.do(func() error {
+func (p *Place) Listen(ctx context.Context, network, addr string) (l net.Listener, err error) {
+	err = p.Space.Do(func() error {
 		c := net.ListenConfig{KeepAlive: -1}
 		l, err = c.Listen(ctx, network, addr)
 		return err
@@ -170,8 +169,8 @@ func (p *place) Listen(ctx context.Context, network, addr string) (l net.Listene
 }
 
 // ListenPacket listens for datagrams; it implements netns.PacketPlace.
-func (p *place) ListenPacket(ctx context.Context, network, addr string) (c net.PacketConn, err error) {
-	err = p.do(func() error {
+func (p *Place) ListenPacket(ctx context.Context, network, addr string) (c net.PacketConn, err error) {
+	err = p.Space.Do(func() error {
 		var config net.ListenConfig
 		c, err = config.ListenPacket(ctx, network, addr)
 		return err
@@ -180,12 +179,12 @@ func (p *place) ListenPacket(ctx context.Context, network, addr string) (c net.P
 }
 
 // Command prepares a program that will run in the namespace. It is this program, which enters the namespace and becomes the other.
-func (p *place) Command(ctx context.Context, name string, args ...string) *exec.Cmd {
+func (p *Place) Command(ctx context.Context, name string, args ...string) *exec.Cmd {
 	path, lookErr := exec.LookPath(name)
 	if path == "" {
 		path = name
 	}
-	where := fmt.Sprintf("/proc/%d/fd/%d", os.Getpid(), p.fd)
+	where := fmt.Sprintf("/proc/%d/fd/%d", os.Getpid(), p.Space.fd)
 	cmd := exec.CommandContext(ctx, "/proc/self/exe")
 	cmd.Args = append([]string{self, enterVerb, where, path, name}, args...)
 	cmd.Err = errors.Join(cmd.Err, lookErr)
