@@ -156,9 +156,6 @@ func (f field) set(text string) error {
 	case *Amount:
 		a, err := parseAmount(text)
 		return assign(p, a, err)
-	case *Part:
-		part, err := parsePart(text)
-		return assign(p, part, err)
 	case *Share:
 		share, err := parseShare(text)
 		return assign(p, share, err)

@@ -21,7 +21,7 @@ type Search struct {
 	// forbid it.
 	To Amount `yaml:"to"`
 	// Step is how finely is searched: from one value to the next, as a part of it, 0.1 % to 100 %. Absent: 5 %.
-	Step Part `yaml:"step"`
+	Step Share `yaml:"step"`
 	// Limits are what a value must keep to be sustained, one text each. Absent: p99 < 50ms, lost = 0, achieved >= 98 %.
 	Limits []Limit `yaml:"limits"`
 	// Confirm is by how many probes the answer must be ahead on each side of the edge, 1 to 10. Absent: 2.
@@ -36,9 +36,6 @@ type Amount struct {
 	Value float64
 	Unit  string // per_s, bytes, or "" where none was written
 }
-
-// Part is a part of the whole, written 5 % or 0.05.
-type Part float64
 
 // The units of an Amount.
 const (
@@ -85,23 +82,6 @@ func parseAmount(text string) (Amount, error) {
 		return Amount{}, fmt.Errorf("%q is no amount: write for example 1000/s, 64B, 10", text)
 	}
 	return Amount{float64(n), bytesUnit}, nil
-}
-
-// parsePart reads 5 % or 0.05.
-func parsePart(text string) (Part, error) {
-	value, unit, err := number(text)
-	switch {
-	case err != nil:
-		return 0, err
-	case unit == "%":
-		value /= 100
-	case unit != "":
-		return 0, fmt.Errorf("%q is no part: write 5 %% or 0.05", text)
-	}
-	if value < 0.001 || value > 1 {
-		return 0, fmt.Errorf("%q is out of range: 0.1 %% to 100 %%", text)
-	}
-	return Part(value), nil
 }
 
 // Searches reports whether the scenario asks for a search.
@@ -185,6 +165,9 @@ func (s *Scenario) checkAmounts(report reporter) {
 		case unit != perSecond && a.Value != float64(int64(a.Value)) || a.Value < 1 || a.Value > maxRate:
 			report(key, "%v is no value for %s: a number from 1 to 1000000000, a whole one unless it is a rate", a.Value, x.Vary)
 		}
+	}
+	if x.Step < 0.001 || x.Step > 1 {
+		report("search.step", "%v is out of range: 0.1 %% to 100 %%", float64(x.Step))
 	}
 	if x.To.Value < x.From.Value {
 		report("search.to", "is below search.from")

@@ -36,7 +36,8 @@ const (
 	usedUp      = 0.85 // of a resource that sets the pace: the rest is lost to waiting and to the grain of samples
 	throttledUp = 0.30 // of the periods of a CPU quota
 	waitedUp    = 0.15 // of the time: a thread was ready to run and had no CPU
-	hostUsedUp  = 0.93 // of the host's cores
+	hostUsedUp  = 0.93 // of the host's cores, while a thread of the broker waited for one for more than waitedLess of the time
+	waitedLess  = 0.05
 	keptUp      = 0.98 // of what was offered
 	queuedUp    = 2.0  // how many times the shortest confirmation a usual one takes where something queues
 	heldUp      = 0.5  // of the messages, that had to wait for a full socket or window
@@ -66,7 +67,7 @@ type pressure struct {
 
 	window      int // 0 = none
 	publishers  int
-	acked       float64 // per second
+	rate        float64 // sent per second
 	ack, ackMin *float64
 
 	linkFull string // the link was saturated: the words
@@ -109,20 +110,24 @@ func (p *pressure) byMemory() *Bottleneck {
 	return nil
 }
 
-// byGenerator: a generator that is late on a host without idle CPU was crowded out.
+// byGenerator: a generator that is late on a host without idle CPU was crowded out. Late or not, a broker that ran all the time and
+// did not deliver what it was offered is the bottleneck.
 func (p *pressure) byGenerator() *Bottleneck {
 	busy := p.generatorCPU != nil && *p.generatorCPU >= usedUp
 	switch {
 	case busy && (p.late != "" || p.strained()) && !p.brokerBusier():
 		return &Bottleneck{LimitGenerator, p.generatorCPU, fmt.Sprintf("the generator used %s of the cores it was given", Ratio(*p.generatorCPU))}
-	case p.late == "":
+	case p.late == "" || p.strained() && p.brokerUsedUp():
 		return nil
 	case p.hostFull():
 		return p.hostVerdict(p.late)
-	case p.thread != nil && *p.thread >= usedUp:
-		return nil // the broker's own
 	}
 	return &Bottleneck{Kind: LimitGenerator, Text: p.late}
+}
+
+// brokerUsedUp reports whether the broker could not have done more.
+func (p *pressure) brokerUsedUp() bool {
+	return p.throttled != nil && *p.throttled >= throttledUp || p.thread != nil && *p.thread >= usedUp
 }
 
 // brokerBusier reports whether the broker is nearer to its limit than the generator is.
@@ -154,10 +159,11 @@ func (p *pressure) byThread() *Bottleneck {
 
 func (p *pressure) hostFull() bool { return p.hostBusy != nil && *p.hostBusy >= hostUsedUp }
 
-// byHost: the broker's thread wanted to run and could not, or no core was idle.
+// byHost: the broker's thread wanted to run and could not. Cores that are busy with what gives way at once stand in nobody's way.
 func (p *pressure) byHost() *Bottleneck {
 	waits := p.thread != nil && p.wait != nil && *p.wait >= waitedUp && *p.thread+*p.wait >= usedUp
-	if !p.strained() || !waits && !p.hostFull() {
+	full := p.hostFull() && (p.wait == nil || *p.wait >= waitedLess)
+	if !p.strained() || !waits && !full {
 		return nil
 	}
 	why := ""
@@ -173,7 +179,8 @@ func (p *pressure) hostVerdict(why string) *Bottleneck {
 		b.Text = strings.TrimPrefix(b.Text+fmt.Sprintf("; %s of the host's CPU was in use", Ratio(*p.hostBusy)), "; ")
 	}
 	switch {
-	case p.hostOthers != nil && *p.hostOthers > maxOthers:
+	case p.hostOthers == nil:
+	case *p.hostOthers > maxOthers:
 		b.Text += fmt.Sprintf(", %s of it by others", Ratio(*p.hostOthers))
 	default:
 		b.Text += ": broker and generator share its cores"
@@ -188,7 +195,7 @@ func (p *pressure) byWindow() *Bottleneck {
 		return nil
 	}
 	all := float64(p.window * p.publishers)
-	used := p.acked * *p.ack / 1e9 / all
+	used := p.rate * *p.ack / 1e9 / all
 	if used < usedUp || *p.ack > queuedUp**p.ackMin {
 		return nil
 	}

@@ -31,7 +31,7 @@ func TestBottleneck(t *testing.T) {
 		{"one thread", func(p *pressure) { p.achieved, p.brokerCPU, p.thread = new(0.7), new(1.0), new(0.97) }, LimitThread, "thread broker of the broker used 97.0 %"},
 		{"one thread is enough", func(p *pressure) { p.thread = new(0.9) }, LimitThread, "90.0 %"},
 		{"one thread, and the window is full", func(p *pressure) {
-			p.achieved, p.thread, p.window, p.acked, p.ack, p.ackMin = new(0.7), new(0.99), 10, 1000, new(1e8), new(9e7)
+			p.achieved, p.thread, p.window, p.rate, p.ack, p.ackMin = new(0.7), new(0.99), 10, 1000, new(1e8), new(9e7)
 		}, LimitThread, ""},
 		{"killed", func(p *pressure) { p.killed = "killed for memory at 20 connections" }, LimitMemory, "at 20"},
 		{"full", func(p *pressure) { p.achieved, p.memory, p.memoryLimit = new(0.5), new(0.95), 64<<20 }, LimitMemory, "95.0 % of the 64.0 MiB"},
@@ -40,15 +40,19 @@ func TestBottleneck(t *testing.T) {
 		{"generator busy", func(p *pressure) { p.achieved, p.generatorCPU = new(0.9), new(0.95) }, LimitGenerator, "95.0 % of the cores"},
 		{"generator busy with what came through", func(p *pressure) { p.generatorCPU = new(0.95) }, LimitNone, ""},
 		{"generator busy, the broker busier", func(p *pressure) { p.achieved, p.generatorCPU, p.thread = new(0.9), new(0.9), new(0.99) }, LimitThread, ""},
+		{"generator late beside a broker that could not do more", func(p *pressure) {
+			p.late, p.hostBusy, p.achieved, p.thread = "late", new(1.0), new(0.6), new(0.95)
+		}, LimitThread, "95.0 %"},
 		{"generator crowded out", func(p *pressure) { p.late, p.hostBusy, p.hostOthers = "late", new(0.99), new(0.6) }, LimitHost, "60.0 % of it by others"},
 		{"no core for the broker", func(p *pressure) { p.achieved, p.thread, p.wait, p.hostBusy = new(0.8), new(0.6), new(0.35), new(0.9) }, LimitHost, "waited for a CPU for 35.0 %"},
-		{"host full", func(p *pressure) { p.achieved, p.hostBusy = new(0.8), new(0.99) }, LimitHost, "share its cores"},
+		{"host full", func(p *pressure) { p.achieved, p.hostBusy, p.wait = new(0.8), new(0.99), new(0.08) }, LimitHost, "share its cores"},
+		{"host full of what gives way", func(p *pressure) { p.achieved, p.hostBusy = new(0.8), new(0.99) }, LimitUnknown, ""},
 		{"host full of what came through", func(p *pressure) { p.hostBusy = new(0.99) }, LimitNone, ""},
 		{"window of one over 20 ms", func(p *pressure) {
-			p.sent, p.achieved, p.held, p.window, p.acked, p.ack, p.ackMin = new(0.5), new(0.5), 0.9, 1, 490, new(2.02e7), new(2e7)
+			p.sent, p.achieved, p.held, p.window, p.rate, p.ack, p.ackMin = new(0.5), new(0.5), 0.9, 1, 490, new(2.02e7), new(2e7)
 		}, LimitWindow, "at most 495/s"},
 		{"window full because something queues", func(p *pressure) {
-			p.sent, p.held, p.window, p.acked, p.ack, p.ackMin = new(0.5), 0.9, 100, 1000, new(1e9), new(1e7)
+			p.sent, p.held, p.window, p.rate, p.ack, p.ackMin = new(0.5), 0.9, 100, 1000, new(1e9), new(1e7)
 		}, LimitUnknown, "nothing that is watched"},
 		{"link", func(p *pressure) { p.achieved, p.linkFull = new(0.3), "the link was saturated (up)" }, LimitLink, "saturated (up)"},
 		{"link that is only busy", func(p *pressure) { p.linkFull = "the link was saturated (up)" }, LimitNone, ""},

@@ -39,9 +39,8 @@ func (t *Trial) pressure(f *folded) *pressure {
 	if t.Host != nil {
 		p.hostBusy, p.hostOthers = t.Host.Busy, t.Host.Others
 	}
-	if q := t.Latency.Ack; q != nil && t.Measured != nil && *t.Measured > 0 {
-		p.ack, p.ackMin = toFloat(q.P50), toFloat(q.Min)
-		p.acked = *perSecond(f.counts.Acked, *t.Measured)
+	if q := t.Latency.Ack; q != nil && t.Rates.Sent != nil {
+		p.ack, p.ackMin, p.rate = toFloat(q.P50), toFloat(q.Min), *t.Rates.Sent
 	}
 	return p
 }
