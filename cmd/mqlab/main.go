@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/mqlab/mqlab/agents/golang"
 	"github.com/mqlab/mqlab/internal/broker"
 	"github.com/mqlab/mqlab/internal/crew"
 	"github.com/mqlab/mqlab/internal/guard"
@@ -42,6 +43,8 @@ func mqlab() int {
 			return crew.Main(os.Stdin, os.Stdout)
 		case broker.LimitedVerb:
 			return broker.Limited(os.Args[2:])
+		case golang.Verb:
+			return golang.Main(os.Args[2:], os.Stdin, os.Stdout)
 		case broker.Verb:
 			return broker.Main(os.Args[2:], os.Stdin, os.Stdout)
 		}

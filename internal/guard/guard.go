@@ -134,8 +134,22 @@ func (g *Guard) End(pid int) error {
 
 // MkdirTemp makes a folder for this user alone under the system's folder for temporary files. It is removed by
 // RemoveDir or with us.
-func (g *Guard) MkdirTemp(name string) (string, error) {
-	dir := filepath.Join(os.TempDir(), dirPrefix+name+"-"+strings.ToLower(rand.Text()[:10]))
+func (g *Guard) MkdirTemp(name string) (string, error) { return g.mkdir(os.TempDir(), name) }
+
+// inMemory is the folder of files in memory (tmpfs) that Linux has.
+const inMemory = "/dev/shm"
+
+// MkdirMemory is MkdirTemp for files that several processes map: where the system has a folder of files in memory it is made there,
+// so that nothing is written to a disk.
+func (g *Guard) MkdirMemory(name string) (string, error) {
+	if s, err := os.Stat(inMemory); err == nil && s.IsDir() {
+		return g.mkdir(inMemory, name)
+	}
+	return g.MkdirTemp(name)
+}
+
+func (g *Guard) mkdir(parent, name string) (string, error) {
+	dir := filepath.Join(parent, dirPrefix+name+"-"+strings.ToLower(rand.Text()[:10]))
 	g.TrackDir(dir) // before it exists, so that there is no moment at which it could be left behind
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		g.tell(message{Undir: dir})
@@ -145,7 +159,7 @@ func (g *Guard) MkdirTemp(name string) (string, error) {
 }
 
 // TrackDir names a folder to be removed with us. Only folders directly in the system's folder for temporary files
-// whose name starts with "mqlab-" are ever removed.
+// or files in memory whose name starts with "mqlab-" are ever removed.
 func (g *Guard) TrackDir(path string) { g.tell(message{Dir: path}) }
 
 // RemoveDir removes a tracked folder now.

@@ -100,7 +100,8 @@ func (r *registry) finish(quiet time.Duration) error {
 }
 
 func removeDir(path string) error {
-	if filepath.Dir(path) != filepath.Clean(os.TempDir()) || !strings.HasPrefix(filepath.Base(path), dirPrefix) {
+	parent := filepath.Dir(path)
+	if parent != filepath.Clean(os.TempDir()) && parent != inMemory || !strings.HasPrefix(filepath.Base(path), dirPrefix) {
 		return fmt.Errorf("%s is not a temporary folder of ours", path)
 	}
 	return os.RemoveAll(path)

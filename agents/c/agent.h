@@ -1,0 +1,262 @@
+/* The agent protocol for C and C++; see ../README.md. Include it once. */
+#ifndef MQLAB_AGENT_H
+#define MQLAB_AGENT_H
+
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { AGENT_RECEIVED = 1, AGENT_SENT = 2, AGENT_PAUSE = 3 };
+
+struct agent_header {
+	char magic[8];
+	uint32_t version, record;
+	uint64_t capacity, count, dropped, reserved[3];
+};
+
+struct agent_record {
+	uint32_t kind, seq;
+	uint64_t a, b, c;
+};
+
+static char agent_job[1 << 14];
+static struct agent_header *agent_samples;
+static struct agent_record *agent_records;
+static uint64_t agent_taken;
+
+/* What the callback does besides: nothing, work, or hand over to another thread. */
+static long long agent_work_ns;
+static bool agent_queued;
+static char agent_ring[1024];
+static uint64_t agent_put, agent_got, agent_queue_drops;
+static pthread_mutex_t agent_mutex = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t agent_filled = PTHREAD_COND_INITIALIZER;
+
+static inline uint64_t agent_now(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+static void agent_say(const char *json)
+{
+	char line[1024];
+	int n = snprintf(line, sizeof line, "%s\n", json);
+	if (write(1, line, (size_t)n) != n)
+		_exit(3);
+}
+
+static inline void agent_fail(const char *what, int code)
+{
+	char line[256];
+	snprintf(line, sizeof line, "{\"event\":\"error\",\"what\":\"%s\",\"code\":%d}", what, code);
+	agent_say(line);
+	exit(1);
+}
+
+/* The value of a key of the job. It is flat, and its strings have no escapes. */
+static inline const char *agent_find(const char *key)
+{
+	char pattern[80];
+	snprintf(pattern, sizeof pattern, "\"%s\":", key);
+	const char *p = strstr(agent_job, pattern);
+	return p ? p + strlen(pattern) : NULL;
+}
+
+static inline long long agent_number(const char *key, long long otherwise)
+{
+	const char *p = agent_find(key);
+	return p ? strtoll(p, NULL, 10) : otherwise;
+}
+
+static inline char *agent_text(const char *key, const char *otherwise)
+{
+	const char *p = agent_find(key);
+	if (!p || *p != '"')
+		return strdup(otherwise);
+	const char *end = strchr(p + 1, '"');
+	return end ? strndup(p + 1, (size_t)(end - p - 1)) : strdup(otherwise);
+}
+
+/* A line of standard input; false at its end. */
+static bool agent_line(char *line, size_t size)
+{
+	size_t n = 0;
+	for (char c; read(0, &c, 1) == 1;) {
+		if (c == '\n') {
+			line[n] = 0;
+			return true;
+		}
+		if (n + 1 < size)
+			line[n++] = c;
+	}
+	return false;
+}
+
+/* Keeps a record. Any thread may call it. */
+static inline void agent_keep(uint32_t kind, uint32_t seq, uint64_t a, uint64_t b, uint64_t c)
+{
+	if (!agent_samples)
+		return;
+	uint64_t i = __atomic_fetch_add(&agent_taken, 1, __ATOMIC_RELAXED);
+	if (i >= agent_samples->capacity) {
+		__atomic_fetch_add(&agent_samples->dropped, 1, __ATOMIC_RELAXED);
+		return;
+	}
+	struct agent_record *r = &agent_records[i];
+	r->seq = seq;
+	r->a = a;
+	r->b = b;
+	r->c = c;
+	__atomic_store_n(&r->kind, kind, __ATOMIC_RELEASE);
+	__atomic_fetch_add(&agent_samples->count, 1, __ATOMIC_RELEASE);
+}
+
+/* The number of a message: ten digits at offset 8 of its payload. */
+static inline uint32_t agent_seq(const void *payload, size_t n)
+{
+	const char *p = (const char *)payload;
+	uint32_t seq = 0;
+	for (size_t i = 8; i < 18 && n >= 18; i++)
+		seq = seq * 10 + (uint32_t)(p[i] - '0');
+	return seq;
+}
+
+static inline void agent_busy(long long ns)
+{
+	for (uint64_t end = agent_now() + (uint64_t)ns; agent_now() < end;)
+		;
+}
+
+static void *agent_worker(void *unused)
+{
+	(void)unused;
+	for (;;) {
+		pthread_mutex_lock(&agent_mutex);
+		while (agent_got == agent_put)
+			pthread_cond_wait(&agent_filled, &agent_mutex);
+		agent_got++;
+		pthread_mutex_unlock(&agent_mutex);
+		agent_busy(agent_work_ns);
+	}
+	return NULL;
+}
+
+static inline void agent_enqueue(void)
+{
+	pthread_mutex_lock(&agent_mutex);
+	if (agent_put - agent_got < sizeof agent_ring)
+		agent_put++;
+	else
+		agent_queue_drops++;
+	pthread_cond_signal(&agent_filled);
+	pthread_mutex_unlock(&agent_mutex);
+}
+
+/* The body of the library's callback: call it first thing. */
+static inline void agent_received(const void *payload, size_t n)
+{
+	uint64_t entered = agent_now();
+	uint32_t seq = agent_seq(payload, n);
+	if (agent_queued)
+		agent_enqueue();
+	else if (agent_work_ns > 0)
+		agent_busy(agent_work_ns);
+	agent_keep(AGENT_RECEIVED, seq, entered, agent_now(), n);
+}
+
+static void agent_map(const char *path, uint64_t capacity)
+{
+	size_t size = sizeof(struct agent_header) + capacity * sizeof(struct agent_record);
+	int fd = open(path, O_RDWR | O_CREAT, 0600);
+	if (fd < 0 || ftruncate(fd, (off_t)size))
+		agent_fail("the file for samples cannot be made", errno);
+	void *m = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, fd, 0);
+	if (m == MAP_FAILED)
+		agent_fail("the file for samples cannot be mapped", errno);
+	close(fd);
+	memset(m, 0, size); /* no page faults later */
+	agent_samples = (struct agent_header *)m;
+	agent_records = (struct agent_record *)(agent_samples + 1);
+	memcpy(agent_samples->magic, "MQLABSMP", 8);
+	agent_samples->version = 1;
+	agent_samples->record = sizeof(struct agent_record);
+	agent_samples->capacity = capacity;
+}
+
+/* Reads the job, and says who is here. */
+static void agent_begin(const char *library, const char *version)
+{
+	if (!agent_line(agent_job, sizeof agent_job))
+		exit(2);
+	char *path = agent_text("samples", "");
+	if (*path)
+		agent_map(path, (uint64_t)agent_number("capacity", 1 << 16));
+	agent_work_ns = agent_number("work_ns", 0);
+	char *callback = agent_text("callback", "");
+	agent_queued = strcmp(callback, "queue") == 0;
+	if (agent_queued) {
+		pthread_t worker;
+		pthread_create(&worker, NULL, agent_worker, NULL);
+	}
+	char line[256];
+	snprintf(line, sizeof line, "{\"event\":\"hello\",\"protocol\":1,\"library\":\"%s\",\"version\":\"%s\",\"pid\":%d}", library, version, (int)getpid());
+	agent_say(line);
+}
+
+/* Says that the subscription is confirmed. */
+static inline void agent_ready(void)
+{
+	agent_say("{\"event\":\"ready\"}");
+}
+
+/* Waits for GO, and returns its time; 0 = STOP, or nobody is there any more. */
+static inline uint64_t agent_wait_go(void)
+{
+	char line[64];
+	if (!agent_line(line, sizeof line) || strncmp(line, "GO ", 3) != 0)
+		return 0;
+	return strtoull(line + 3, NULL, 10);
+}
+
+/* Waits for STOP, or until nobody is there any more. */
+static inline void agent_wait_stop(void)
+{
+	char line[64];
+	while (agent_line(line, sizeof line) && strcmp(line, "STOP") != 0)
+		;
+}
+
+static inline void agent_sleep_until(uint64_t ns)
+{
+	struct timespec t;
+	t.tv_sec = (time_t)(ns / 1000000000u);
+	t.tv_nsec = (long)(ns % 1000000000u);
+	while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, NULL) == EINTR)
+		;
+}
+
+/* Says what was done. */
+static inline void agent_end(void)
+{
+	struct rusage u;
+	getrusage(RUSAGE_SELF, &u);
+	char line[400];
+	snprintf(line, sizeof line, "{\"event\":\"done\",\"samples\":%llu,\"queue_drops\":%llu,\"max_rss_kib\":%ld}", (unsigned long long)agent_taken, (unsigned long long)agent_queue_drops, u.ru_maxrss);
+	agent_say(line);
+}
+
+#endif

@@ -1,0 +1,69 @@
+/* paho.mqtt.c, asynchronous. Package: libpaho-mqtt-dev. */
+#include "agent.h"
+#include <MQTTAsync.h>
+
+static int on_message(void *context, char *topic, int length, MQTTAsync_message *m)
+{
+	(void)context, (void)length;
+	agent_received(m->payload, (size_t)m->payloadlen);
+	MQTTAsync_freeMessage(&m);
+	MQTTAsync_free(topic);
+	return 1;
+}
+
+static void on_failure(void *context, MQTTAsync_failureData *d)
+{
+	(void)context;
+	agent_fail("connecting or subscribing failed", d ? d->code : 0);
+}
+
+static void on_subscribe(void *context, MQTTAsync_successData *d)
+{
+	(void)context, (void)d;
+	agent_ready();
+}
+
+static void on_connect(void *client, MQTTAsync_successData *d)
+{
+	(void)d;
+	MQTTAsync_responseOptions o = MQTTAsync_responseOptions_initializer;
+	o.onSuccess = on_subscribe;
+	o.onFailure = on_failure;
+	MQTTAsync_subscribe((MQTTAsync)client, agent_text("topic", "t"), (int)agent_number("qos", 0), &o);
+}
+
+static const char *version(void)
+{
+	for (MQTTAsync_nameValue *v = MQTTAsync_getVersionInfo(); v->name; v++)
+		if (strcmp(v->name, "Version") == 0)
+			return v->value;
+	return "";
+}
+
+int main(void)
+{
+	agent_begin("paho.mqtt.c", version());
+	char url[160];
+	char *ca = agent_text("tls_ca", "");
+	snprintf(url, sizeof url, "%s://%s:%lld", *ca ? "ssl" : "tcp", agent_text("host", "127.0.0.1"), agent_number("port", 1883));
+	MQTTAsync client;
+	if (MQTTAsync_create(&client, url, agent_text("client_id", "paho-c"), MQTTCLIENT_PERSISTENCE_NONE, NULL))
+		agent_fail("no client could be made", 0);
+	MQTTAsync_setCallbacks(client, client, NULL, on_message, NULL);
+	MQTTAsync_connectOptions o = MQTTAsync_connectOptions_initializer;
+	MQTTAsync_SSLOptions tls = MQTTAsync_SSLOptions_initializer;
+	o.keepAliveInterval = (int)agent_number("keepalive", 60);
+	o.cleansession = 1;
+	o.onSuccess = on_connect;
+	o.onFailure = on_failure;
+	o.context = client;
+	if (*ca) {
+		tls.trustStore = ca;
+		o.ssl = &tls;
+	}
+	if (MQTTAsync_connect(client, &o))
+		agent_fail("connect", 0);
+	agent_wait_stop();
+	agent_end();
+	return 0;
+}

@@ -1,0 +1,54 @@
+/* rabbitmq-c, AMQP 0-9-1. Package: librabbitmq-dev. */
+#include "agent.h"
+#if __has_include(<rabbitmq-c/amqp.h>)
+#include <rabbitmq-c/amqp.h>
+#include <rabbitmq-c/tcp_socket.h>
+#else
+#include <amqp.h>
+#include <amqp_tcp_socket.h>
+#endif
+
+static amqp_connection_state_t connection;
+
+static void need(amqp_rpc_reply_t r, const char *what)
+{
+	if (r.reply_type != AMQP_RESPONSE_NORMAL)
+		agent_fail(what, r.library_error);
+}
+
+static void *reader(void *unused)
+{
+	(void)unused;
+	for (amqp_envelope_t e;; amqp_destroy_envelope(&e)) {
+		amqp_maybe_release_buffers(connection);
+		if (amqp_consume_message(connection, &e, NULL, 0).reply_type != AMQP_RESPONSE_NORMAL)
+			return NULL;
+		agent_received(e.message.body.bytes, e.message.body.len);
+		if (agent_number("qos", 0))
+			amqp_basic_ack(connection, 1, e.delivery_tag, 0);
+	}
+}
+
+int main(void)
+{
+	agent_begin("rabbitmq-c", amqp_version());
+	connection = amqp_new_connection();
+	amqp_socket_t *socket = amqp_tcp_socket_new(connection);
+	int code = amqp_socket_open(socket, agent_text("host", "127.0.0.1"), (int)agent_number("port", 5672));
+	if (code)
+		agent_fail("connect", code);
+	need(amqp_login(connection, "/", 0, 131072, 0, AMQP_SASL_METHOD_PLAIN, "guest", "guest"), "login");
+	amqp_channel_open(connection, 1);
+	need(amqp_get_rpc_reply(connection), "channel");
+	amqp_bytes_t queue = amqp_cstring_bytes(agent_text("topic", "t"));
+	amqp_queue_declare(connection, 1, queue, 0, 0, 0, 1, amqp_empty_table);
+	need(amqp_get_rpc_reply(connection), "queue");
+	amqp_basic_consume(connection, 1, queue, amqp_empty_bytes, 0, !agent_number("qos", 0), 0, amqp_empty_table);
+	need(amqp_get_rpc_reply(connection), "consume");
+	agent_ready();
+	pthread_t thread;
+	pthread_create(&thread, NULL, reader, NULL);
+	agent_wait_stop();
+	agent_end();
+	return 0;
+}

@@ -1,0 +1,197 @@
+// Package golang holds the agents for client libraries in Go. They are part of the program, so that they need no Go toolchain; each runs
+// in a process of its own.
+package golang
+
+import (
+	"bufio"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"runtime"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/mqlab/mqlab/internal/clock"
+)
+
+// Verb is the hidden verb of the program that runs an agent; its argument is one of Names.
+const Verb = "library"
+
+// libraries are the agents by name: each connects, subscribes, calls ready and then received for every message.
+var libraries = map[string]func(*agent) error{
+	"floor": floor, "paho3": paho3, "paho5": paho5, "amqp091": amqp091,
+}
+
+// Names are those of the agents.
+func Names() []string { return slices.Sorted(maps.Keys(libraries)) }
+
+// job is what the orchestrator asks for.
+type job struct {
+	Host      string `json:"host"`
+	Port      int    `json:"port"`
+	Topic     string `json:"topic"`
+	QoS       byte   `json:"qos"`
+	ClientID  string `json:"client_id"`
+	KeepAlive int    `json:"keepalive"`
+	Samples   string `json:"samples"`
+	Capacity  int    `json:"capacity"`
+	WorkNS    int64  `json:"work_ns"`
+	Callback  string `json:"callback"`
+	TLSCA     string `json:"tls_ca"`
+}
+
+func (j *job) address() string { return fmt.Sprintf("%s:%d", j.Host, j.Port) }
+
+// agent keeps what a library delivers.
+type agent struct {
+	job
+	in     *bufio.Reader
+	out    io.Writer
+	memory []byte // the file of samples
+	taken  atomic.Int64
+	drops  atomic.Int64
+	queue  chan uint32
+	before runtime.MemStats
+}
+
+// The layout of the samples; see README.md of the agents.
+const (
+	headerSize   = 64
+	recordSize   = 32
+	received     = 1
+	queueLength  = 1024
+	magic        = "MQLABSMP"
+	offVersion   = 8
+	offRecord    = 12
+	offCapacity  = 16
+	offCount     = 24
+	offDropped   = 32
+	sequenceFrom = 8 // ten digits of a payload
+	sequenceTo   = 18
+)
+
+// Main is an agent's program. It returns the exit code.
+func Main(args []string, stdin io.Reader, stdout io.Writer) int {
+	a := &agent{in: bufio.NewReader(stdin), out: stdout}
+	if len(args) != 1 || libraries[args[0]] == nil {
+		return a.fail(errors.New("there is no such library"))
+	}
+	line, err := a.in.ReadBytes('\n')
+	if err != nil {
+		return 2
+	}
+	if err := json.Unmarshal(line, &a.job); err != nil {
+		return a.fail(err)
+	}
+	if err := a.mapSamples(); err != nil {
+		return a.fail(err)
+	}
+	if a.Callback == "queue" {
+		a.queue = make(chan uint32, queueLength)
+		go func() {
+			for range a.queue {
+				a.busy()
+			}
+		}()
+	}
+	name, version := library(args[0])
+	a.say(map[string]any{"event": "hello", "protocol": 1, "library": name, "version": version, "pid": os.Getpid()})
+	if err := libraries[args[0]](a); err != nil {
+		return a.fail(err)
+	}
+	for {
+		line, err := a.in.ReadString('\n')
+		if err != nil || strings.TrimSpace(line) == "STOP" {
+			break
+		}
+	}
+	a.end()
+	return 0
+}
+
+func (a *agent) say(event map[string]any) {
+	b, err := json.Marshal(event)
+	if err == nil {
+		_, _ = a.out.Write(append(b, '\n'))
+	}
+}
+
+func (a *agent) fail(err error) int {
+	a.say(map[string]any{"event": "error", "what": err.Error()})
+	return 1
+}
+
+// ready says that the subscription is confirmed.
+func (a *agent) ready() {
+	runtime.ReadMemStats(&a.before)
+	a.say(map[string]any{"event": "ready"})
+}
+
+// received is the body of a library's callback.
+func (a *agent) received(payload []byte) {
+	entered := clock.Now()
+	seq := sequence(payload)
+	switch {
+	case a.queue != nil:
+		select {
+		case a.queue <- seq:
+		default:
+			a.drops.Add(1)
+		}
+	case a.WorkNS > 0:
+		a.busy()
+	}
+	a.keep(seq, entered, clock.Now(), len(payload))
+}
+
+func (a *agent) busy() {
+	for end := clock.Now() + a.WorkNS; clock.Now() < end; {
+	}
+}
+
+func sequence(payload []byte) (n uint32) {
+	if len(payload) < sequenceTo {
+		return 0
+	}
+	for _, c := range payload[sequenceFrom:sequenceTo] {
+		n = n*10 + uint32(c-'0')
+	}
+	return n
+}
+
+// keep writes a record. Libraries call back from one goroutine at a time, except where they are told not to keep the order.
+func (a *agent) keep(seq uint32, entered, left int64, size int) {
+	i := int(a.taken.Add(1)) - 1
+	le := binary.LittleEndian
+	if i >= a.Capacity || a.memory == nil {
+		if a.memory != nil {
+			le.PutUint64(a.memory[offDropped:], uint64(i+1-a.Capacity))
+		}
+		return
+	}
+	r := a.memory[headerSize+recordSize*i:][:recordSize]
+	le.PutUint32(r[4:], seq)
+	le.PutUint64(r[8:], uint64(entered))
+	le.PutUint64(r[16:], uint64(left))
+	le.PutUint64(r[24:], uint64(size))
+	le.PutUint32(r, received)
+	le.PutUint64(a.memory[offCount:], uint64(i+1))
+}
+
+func (a *agent) end() {
+	var now runtime.MemStats
+	runtime.ReadMemStats(&now)
+	a.say(map[string]any{
+		"event": "done", "samples": a.taken.Load(), "queue_drops": a.drops.Load(),
+		"allocations": now.Mallocs - a.before.Mallocs, "allocated_bytes": now.TotalAlloc - a.before.TotalAlloc,
+		"collections": now.NumGC - a.before.NumGC, "pause_ns": now.PauseTotalNs - a.before.PauseTotalNs,
+	})
+}
+
+func (a *agent) keepAlive() time.Duration { return time.Duration(max(a.KeepAlive, 1)) * time.Second }

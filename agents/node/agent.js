@@ -1,0 +1,99 @@
+// The agent protocol for Node; see ../README.md.
+'use strict';
+const fs = require('fs');
+const readline = require('readline');
+const { performance, PerformanceObserver } = require('perf_hooks');
+
+const RECEIVED = 1, PAUSE = 3;
+const HEADER = 64, RECORD = 32;
+const now = process.hrtime.bigint; // CLOCK_MONOTONIC
+
+// An Agent reads the job, says who is here, and calls main. Node cannot map a file: samples are written to it at the end.
+class Agent {
+  constructor(library, version, main) {
+    this.taken = 0;
+    this.waiting = [];
+    this.lines = [];
+    const input = readline.createInterface({ input: process.stdin });
+    input.on('line', (line) => this.give(line));
+    input.on('close', () => this.give('STOP'));
+    this.line().then((line) => {
+      this.job = JSON.parse(line);
+      this.capacity = this.job.samples ? this.job.capacity || 1 << 16 : 0;
+      this.buffer = Buffer.alloc(HEADER + RECORD * this.capacity);
+      this.view = new DataView(this.buffer.buffer, this.buffer.byteOffset);
+      this.workNs = BigInt(this.job.work_ns || 0);
+      this.watchCollections();
+      this.say({ event: 'hello', protocol: 1, library, version, pid: process.pid });
+      main(this, this.job);
+    });
+  }
+
+  give(line) {
+    const waiter = this.waiting.shift();
+    if (waiter) waiter(line); else this.lines.push(line);
+  }
+
+  line() {
+    return this.lines.length ? Promise.resolve(this.lines.shift()) : new Promise((resolve) => this.waiting.push(resolve));
+  }
+
+  // Resolves at STOP, or when nobody is there any more.
+  async stop() {
+    while (await this.line() !== 'STOP');
+    this.end();
+  }
+
+  watchCollections() {
+    const offset = now() - BigInt(Math.round(performance.now() * 1e6));
+    new PerformanceObserver((list) => {
+      for (const e of list.getEntries()) {
+        const began = offset + BigInt(Math.round(e.startTime * 1e6));
+        this.keep(PAUSE, 0, began, began + BigInt(Math.round(e.duration * 1e6)), 0);
+      }
+    }).observe({ entryTypes: ['gc'] });
+  }
+
+  say(event) { fs.writeSync(1, JSON.stringify(event) + '\n'); }
+
+  keep(kind, seq, a, b, c) {
+    const i = this.taken++;
+    if (i >= this.capacity) return;
+    const at = HEADER + RECORD * i;
+    this.view.setUint32(at, kind, true);
+    this.view.setUint32(at + 4, seq, true);
+    this.view.setBigUint64(at + 8, a, true);
+    this.view.setBigUint64(at + 16, b, true);
+    this.view.setUint32(at + 24, c, true);
+  }
+
+  // The body of the library's callback: call it first thing.
+  received(payload) {
+    const entered = now();
+    const seq = parseInt(payload.toString('latin1', 8, 18), 10);
+    if (this.workNs) for (const end = now() + this.workNs; now() < end;);
+    this.keep(RECEIVED, seq, entered, now(), payload.length);
+  }
+
+  ready() { this.say({ event: 'ready' }); }
+
+  fail(what) {
+    this.say({ event: 'error', what: String(what).replace(/["\\]/g, "'"), code: 0 });
+    process.exit(1);
+  }
+
+  end() {
+    const kept = Math.min(this.taken, this.capacity);
+    this.buffer.write('MQLABSMP', 0);
+    this.view.setUint32(8, 1, true);
+    this.view.setUint32(12, RECORD, true);
+    this.view.setBigUint64(16, BigInt(this.capacity), true);
+    this.view.setBigUint64(24, BigInt(kept), true);
+    this.view.setBigUint64(32, BigInt(this.taken - kept), true);
+    if (this.job.samples) fs.writeFileSync(this.job.samples, this.buffer);
+    this.say({ event: 'done', samples: this.taken, queue_drops: 0, max_rss_kib: process.resourceUsage().maxRSS });
+    process.exit(0);
+  }
+}
+
+module.exports = { Agent };

@@ -1,0 +1,18 @@
+// MQTT.js. Package: node-mqtt, or npm install mqtt.
+'use strict';
+const { Agent } = require('./agent');
+const mqtt = require('mqtt');
+
+const version = (() => { try { return require('mqtt/package.json').version; } catch { return ''; } })();
+
+new Agent('mqtt.js', version, (agent, job) => {
+  const client = mqtt.connect({
+    host: job.host, port: job.port, clientId: job.client_id || 'mqttjs', keepalive: job.keepalive || 60, protocolVersion: 4, reconnectPeriod: 0,
+    protocol: job.tls_ca ? 'mqtts' : 'mqtt', ca: job.tls_ca ? require('fs').readFileSync(job.tls_ca) : undefined,
+  });
+  if (job.nodelay) client.stream.setNoDelay(true);
+  client.on('error', (e) => agent.fail(e.message));
+  client.on('message', (topic, payload) => agent.received(payload));
+  client.on('connect', () => client.subscribe(job.topic, { qos: job.qos || 0 }, (e) => { if (e) agent.fail(e.message); else agent.ready(); }));
+  agent.stop();
+});

@@ -1,0 +1,123 @@
+"""The agent protocol for Python; see ../README.md."""
+import collections
+import gc
+import json
+import mmap
+import os
+import resource
+import struct
+import sys
+import threading
+import time
+
+RECEIVED, SENT, PAUSE = 1, 2, 3
+HEADER, RECORD = struct.Struct('<8sIIQQQ24x'), struct.Struct('<IIQQQ')
+now = time.monotonic_ns  # CLOCK_MONOTONIC
+
+
+class Agent:
+    """Reads the job, and says who is here."""
+
+    def __init__(self, library, version=''):
+        self.job = json.loads(sys.stdin.readline())
+        self.capacity = self.taken = self.queue_drops = 0
+        if self.job.get('samples'):
+            self._map(self.job['samples'], self.job.get('capacity', 1 << 16))
+        self.work_ns = self.job.get('work_ns', 0)
+        self.queue = None
+        if self.job.get('callback') == 'queue':
+            self.queue, self._filled = collections.deque(), threading.Semaphore(0)
+            threading.Thread(target=self._work, daemon=True).start()
+        self.retained = [[i] for i in range(self.job.get('retain', 0))]
+        self._collect(self.job.get('gc', 'default'))
+        self.say(event='hello', protocol=1, library=library, version=str(version), pid=os.getpid())
+
+    def _map(self, path, capacity):
+        size = HEADER.size + RECORD.size * capacity
+        fd = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+        os.ftruncate(fd, size)
+        self.memory = mmap.mmap(fd, size)
+        os.close(fd)
+        self.memory[:] = bytes(size)  # no page faults later
+        HEADER.pack_into(self.memory, 0, b'MQLABSMP', 1, RECORD.size, capacity, 0, 0)
+        self.capacity = capacity
+
+    def _collect(self, mode):
+        if mode == 'off':
+            gc.disable()
+        elif mode == 'thresholds':
+            gc.set_threshold(100000, 100, 100)
+        elif mode == 'frozen':
+            gc.freeze()
+        gc.callbacks.append(self._collecting)
+
+    def _collecting(self, phase, info):
+        if phase == 'start':
+            self._began = now()
+        else:
+            self.keep(PAUSE, info['generation'], self._began, now(), info['collected'])
+
+    def say(self, **event):
+        os.write(1, (json.dumps(event, separators=(',', ':')) + '\n').encode())
+
+    def keep(self, kind, seq, a, b, c):
+        i = self.taken
+        self.taken = i + 1
+        if i < self.capacity:
+            RECORD.pack_into(self.memory, HEADER.size + RECORD.size * i, kind, seq, a, b, c)
+            struct.pack_into('<Q', self.memory, 24, i + 1)
+        elif self.capacity:
+            struct.pack_into('<Q', self.memory, 32, self.taken - self.capacity)
+
+    def received(self, payload):
+        """The body of the library's callback: call it first thing."""
+        entered = now()
+        seq = int(payload[8:18])
+        if self.queue is not None:
+            if len(self.queue) < 1024:
+                self.queue.append(seq)
+                self._filled.release()
+            else:
+                self.queue_drops += 1
+        elif self.work_ns:
+            busy(self.work_ns)
+        self.keep(RECEIVED, seq, entered, now(), len(payload))
+
+    def _work(self):
+        while True:
+            self._filled.acquire()
+            self.queue.popleft()
+            busy(self.work_ns)
+
+    def ready(self):
+        """Says that the subscription is confirmed."""
+        self.say(event='ready')
+
+    def wait_go(self):
+        """Waits for GO, and returns its time; 0 = STOP, or nobody is there any more."""
+        line = sys.stdin.readline()
+        return int(line[3:]) if line.startswith('GO ') else 0
+
+    def wait_stop(self):
+        """Waits for STOP, or until nobody is there any more."""
+        for line in sys.stdin:
+            if line.strip() == 'STOP':
+                break
+
+    def end(self):
+        """Says what was done, and ends the process: a library's threads may not want to."""
+        usage = resource.getrusage(resource.RUSAGE_SELF)
+        collections_ = [s['collections'] for s in gc.get_stats()]
+        self.say(event='done', samples=self.taken, queue_drops=self.queue_drops, max_rss_kib=usage.ru_maxrss,
+                 collections=sum(collections_), full_collections=collections_[2])
+        os._exit(0)
+
+    def fail(self, what, code=0):
+        self.say(event='error', what=str(what).replace('"', "'"), code=code)
+        os._exit(1)
+
+
+def busy(ns):
+    end = now() + ns
+    while now() < end:
+        pass

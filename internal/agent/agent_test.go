@@ -1,0 +1,217 @@
+package agent_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/mqlab/mqlab/agents/golang"
+	"github.com/mqlab/mqlab/internal/agent"
+	"github.com/mqlab/mqlab/internal/guard"
+	"github.com/mqlab/mqlab/internal/instrument"
+)
+
+// TestMain lets the test program be run again as the guard, as an agent in Go, and as agents that misbehave.
+func TestMain(m *testing.M) {
+	if len(os.Args) > 1 {
+		switch os.Args[1] {
+		case guard.Verb:
+			syscall.Exit(guard.Main(os.Stdin))
+		case golang.Verb:
+			syscall.Exit(golang.Main(os.Args[2:], os.Stdin, os.Stdout))
+		}
+	}
+	os.Exit(m.Run())
+}
+
+func newGuard(t *testing.T) *guard.Guard {
+	t.Helper()
+	g, err := guard.Start()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := g.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return g
+}
+
+// folder is where agents are built: the user's cache, so that they are built once.
+func folder(t *testing.T) string {
+	t.Helper()
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		return t.TempDir()
+	}
+	return filepath.Join(cache, "mqlab")
+}
+
+// built builds an agent. In CI what Debian packages must be there.
+func built(t *testing.T, a agent.Agent) *agent.Built {
+	t.Helper()
+	b, err := agent.Build(t.Context(), a, folder(t))
+	if errors.Is(err, agent.ErrMissing) && (os.Getenv("CI") == "" || strings.Contains(err.Error(), "scripts/agents")) {
+		t.Skip(err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// TestAgents: every library gets every message once, in each QoS that it has, and what it recorded is true.
+func TestAgents(t *testing.T) {
+	g := newGuard(t)
+	for _, a := range agent.All() {
+		qos := []uint8{0}
+		if a.Protocol == agent.MQTT {
+			qos = []uint8{0, 1, 2}
+		}
+		if a.Protocol == agent.AMQP091 {
+			qos = []uint8{0, 1}
+		}
+		t.Run(a.Name, func(t *testing.T) {
+			t.Parallel()
+			b := built(t, a)
+			for _, q := range qos {
+				exchange(t, g, b, agent.Job{QoS: int(q)}, 200, 256)
+			}
+			exchange(t, g, b, agent.Job{}, 5, 1<<20)
+			if a.Language != agent.Node {
+				exchange(t, g, b, agent.Job{Callback: "queue", WorkNS: 1000}, 50, 256)
+			}
+		})
+	}
+}
+
+// exchange sends n messages to an agent, and checks its record.
+func exchange(t *testing.T, g *guard.Guard, b *agent.Built, job agent.Job, n, size int) {
+	t.Helper()
+	broker, err := instrument.Listen(b.Protocol, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = broker.Close() }()
+	job.Host, job.Port, job.Topic, job.ClientID, job.KeepAlive, job.Capacity = "127.0.0.1", broker.Port(), "sensor", "mqlab", 600, n+100
+	p, err := agent.Start(t.Context(), g, b, job)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = p.Kill() }()
+	client, err := broker.Accept(t.Context(), 15*time.Second)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = client.Close() }()
+	if err := p.Ready(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	sent, err := client.Burst(t.Context(), instrument.Load{Messages: n, Payload: size, QoS: uint8(job.QoS)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	wait(t.Context(), p, n)
+	_, samples, err := p.End(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	next := uint32(0)
+	for _, r := range samples.Records {
+		if r.Kind != agent.Received {
+			continue
+		}
+		if r.Seq != next || r.C != uint64(size) || int64(r.A) < sent[r.Seq] {
+			t.Fatalf("QoS %d, %d B: record %+v, want number %d, sent %d", job.QoS, size, r, next, sent[next])
+		}
+		next++
+	}
+	if int(next) != n {
+		t.Errorf("QoS %d, %d B: %d of %d messages", job.QoS, size, next, n)
+	}
+}
+
+// wait waits until an agent has taken n samples; one that writes them at its end is given a second.
+func wait(ctx context.Context, p *agent.Process, n int) {
+	patience := 10 * time.Second
+	if p.Language == agent.Node {
+		patience = time.Second
+	}
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for p.Taken() < uint64(n) {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+	}
+}
+
+// TestMisbehaviour: an agent that crashes, hangs, speaks nonsense or lies is an error in words, and nothing is left of it.
+func TestMisbehaviour(t *testing.T) {
+	g := newGuard(t)
+	for name, c := range map[string]struct{ script, want string }{
+		"does not start":  {"", "no such file"},
+		"ends at once":    {"exit 3", "ended before it said hello"},
+		"last words":      {"echo no libfoo.so >&2; exit 127", "ended before it said hello: no libfoo.so"},
+		"fails":           {`read job; echo '{"event":"error","what":"no broker","code":7}'; sleep 60`, "no broker (7)"},
+		"another version": {`read job; echo '{"event":"hello","protocol":9}'; sleep 60`, "version 9 of the agent protocol"},
+		"nonsense":        {"read job; echo hello world; exit", "ended before it said hello: hello world"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := &agent.Built{Agent: agent.Agent{Name: "test"}, Command: []string{"/bin/sh", "-c", c.script}}
+			if c.script == "" {
+				b.Command = []string{"/nonexistent/agent"}
+			}
+			_, err := agent.Start(t.Context(), g, b, agent.Job{Capacity: 10})
+			if err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("%v, want %q", err, c.want)
+			}
+		})
+	}
+	t.Run("lies", func(t *testing.T) {
+		b := &agent.Built{Agent: agent.Agent{Name: "test"}, Command: []string{"/bin/sh", "-c", `read job; echo '{"event":"hello","protocol":1}'; read stop; echo '{"event":"done","samples":5}'`}}
+		p, err := agent.Start(t.Context(), g, b, agent.Job{Capacity: 10})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, _, err := p.End(t.Context()); err == nil {
+			t.Error("samples that do not exist were believed")
+		}
+	})
+	t.Run("killed", func(t *testing.T) {
+		b := &agent.Built{Agent: agent.Agent{Name: "test"}, Command: []string{"/bin/sh", "-c", `read job; echo '{"event":"hello","protocol":1}'; sleep 60`}}
+		p, err := agent.Start(t.Context(), g, b, agent.Job{Capacity: 10})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := syscall.Kill(p.PID, syscall.SIGKILL); err != nil {
+			t.Fatal(err)
+		}
+		if err := p.Ready(t.Context()); err == nil || !strings.Contains(err.Error(), "ended before it said ready") {
+			t.Errorf("%v", err)
+		}
+		if err := p.Kill(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// TestMissing: what is not installed is told in one line, with the package.
+func TestMissing(t *testing.T) {
+	a, _ := agent.Named("python-paho")
+	t.Setenv("MQLAB_PYTHON", "/nonexistent/python")
+	_, err := agent.Build(t.Context(), a, t.TempDir())
+	if !errors.Is(err, agent.ErrMissing) || !strings.Contains(err.Error(), "install python3-paho-mqtt") || strings.Contains(err.Error(), "\n") {
+		t.Errorf("%v", err)
+	}
+}

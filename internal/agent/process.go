@@ -1,0 +1,269 @@
+package agent
+
+import (
+	"bufio"
+	"context"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/mqlab/mqlab/internal/clock"
+	"github.com/mqlab/mqlab/internal/guard"
+)
+
+// Job is what an agent is asked to do. Its JSON is flat, and its strings need no escapes.
+type Job struct {
+	Protocol  int    `json:"protocol"`
+	Host      string `json:"host"`
+	Port      int    `json:"port"`
+	Topic     string `json:"topic"`
+	QoS       int    `json:"qos"`
+	ClientID  string `json:"client_id"`
+	KeepAlive int    `json:"keepalive"`          // seconds
+	Samples   string `json:"samples"`            // the file to write
+	Capacity  int    `json:"capacity"`           // records
+	Callback  string `json:"callback,omitempty"` // "" = it records only, or works; queue = it hands over to another thread
+	WorkNS    int64  `json:"work_ns,omitempty"`  // that a message costs
+	Loop      string `json:"loop,omitempty"`     // start, forever, own, sleep
+	SleepUS   int    `json:"sleep_us,omitempty"`
+	NoDelay   int    `json:"nodelay,omitempty"`
+	Log       int    `json:"log,omitempty"`
+	GC        string `json:"gc,omitempty"`     // default, thresholds, frozen, off
+	Retain    int    `json:"retain,omitempty"` // containers that the program keeps
+	TLSCA     string `json:"tls_ca,omitempty"`
+}
+
+// event is a line that an agent says.
+type event struct {
+	Event    string `json:"event"`
+	Protocol int    `json:"protocol"`
+	Library  string `json:"library"`
+	Version  string `json:"version"`
+	What     string `json:"what"`
+	Code     int    `json:"code"`
+	Done
+}
+
+// Done is what an agent says of itself at its end; nil = it cannot tell.
+type Done struct {
+	Samples         uint64  `json:"samples"`
+	QueueDrops      uint64  `json:"queue_drops"`
+	Allocations     *uint64 `json:"allocations"`
+	AllocatedBytes  *uint64 `json:"allocated_bytes"`
+	Collections     *uint64 `json:"collections"`
+	FullCollections *uint64 `json:"full_collections"`
+}
+
+// Process is a running agent.
+type Process struct {
+	*Built
+	Library string // and Version, as the agent says
+	Version string
+	PID     int
+	cmd     *exec.Cmd
+	reap    sync.Once
+	stdin   io.WriteCloser
+	events  chan event
+	words   *lastWords
+	guard   *guard.Guard
+	folder  string // of its samples
+	began   int64
+}
+
+// The times that an agent may take; a library that needs longer hangs.
+const (
+	patience  = 15 * time.Second
+	endlessly = 5 * time.Second // to end after STOP
+)
+
+// Start starts an agent under the guard and gives it its job. It returns once the agent said hello. The samples are in a file in
+// memory, which End and Kill remove.
+func Start(ctx context.Context, g *guard.Guard, b *Built, job Job) (p *Process, err error) {
+	p = &Process{Built: b, guard: g, events: make(chan event, 16), words: &lastWords{}, began: clock.Now()}
+	if p.folder, err = g.MkdirMemory("samples"); err != nil {
+		return nil, err
+	}
+	job.Protocol, job.Samples = 1, p.file()
+	if err := p.start(ctx, &job); err != nil {
+		return nil, errors.Join(err, g.RemoveDir(p.folder))
+	}
+	hello, err := p.await(ctx, "hello")
+	if err == nil && hello.Protocol != 1 {
+		err = fmt.Errorf("%s speaks version %d of the agent protocol, want 1", b.Name, hello.Protocol)
+	}
+	if err != nil {
+		return nil, errors.Join(err, p.Kill())
+	}
+	p.Library, p.Version = hello.Library, hello.Version
+	return p, nil
+}
+
+func (p *Process) file() string { return filepath.Join(p.folder, "samples") }
+
+func (p *Process) start(ctx context.Context, job *Job) error {
+	line, err := json.Marshal(job)
+	if err != nil {
+		return err
+	}
+	p.cmd = exec.CommandContext(context.WithoutCancel(ctx), p.Command[0], p.Command[1:]...)
+	p.cmd.Env = append(os.Environ(), p.Env...)
+	p.cmd.Stderr = p.words
+	if p.stdin, err = p.cmd.StdinPipe(); err != nil {
+		return err
+	}
+	stdout, err := p.cmd.StdoutPipe()
+	if err != nil {
+		return err
+	}
+	if err := p.guard.Spawn(p.cmd); err != nil {
+		return fmt.Errorf("%s: %w", p.Name, err)
+	}
+	p.PID = p.cmd.Process.Pid
+	go p.listen(stdout)
+	_, _ = p.stdin.Write(append(line, '\n')) // an agent that has ended already is noticed when it says no hello
+	return nil
+}
+
+// listen hands on what the agent says. What is no event is dropped, but for its first words.
+func (p *Process) listen(stdout io.Reader) {
+	defer close(p.events)
+	lines := bufio.NewScanner(stdout)
+	for lines.Scan() {
+		var e event
+		if json.Unmarshal(lines.Bytes(), &e) == nil && e.Event != "" {
+			p.events <- e
+			continue
+		}
+		_, _ = p.words.Write(append(lines.Bytes(), '\n'))
+	}
+}
+
+// await waits for an event of a kind.
+func (p *Process) await(ctx context.Context, kind string) (event, error) {
+	late := time.NewTimer(patience)
+	defer late.Stop()
+	for {
+		select {
+		case e, ok := <-p.events:
+			switch {
+			case !ok:
+				p.waitEnd() // its last words have come then
+				return e, fmt.Errorf("%s ended before it said %s%s", p.Name, kind, p.words)
+			case e.Event == "error":
+				return e, fmt.Errorf("%s: %s (%d)%s", p.Name, e.What, e.Code, p.words)
+			case e.Event == kind:
+				return e, nil
+			}
+		case <-late.C:
+			return event{}, fmt.Errorf("%s did not say %s within %v%s", p.Name, kind, patience, p.words)
+		case <-ctx.Done():
+			return event{}, context.Cause(ctx)
+		}
+	}
+}
+
+// Ready waits until the agent's subscription is confirmed.
+func (p *Process) Ready(ctx context.Context) error {
+	_, err := p.await(ctx, "ready")
+	return err
+}
+
+// Go lets the agent begin at a monotonic time.
+func (p *Process) Go(at int64) error {
+	_, err := fmt.Fprintf(p.stdin, "GO %d\n", at)
+	return err
+}
+
+// Taken is how many samples the agent has taken so far, 0 where its language cannot tell before its end.
+func (p *Process) Taken() uint64 {
+	f, err := os.Open(p.file())
+	if err != nil {
+		return 0
+	}
+	defer func() { _ = f.Close() }()
+	var header [headerSize]byte
+	if _, err := io.ReadFull(f, header[:]); err != nil || string(header[:8]) != magic {
+		return 0
+	}
+	return binary.LittleEndian.Uint64(header[24:])
+}
+
+// End stops the agent and reads what it recorded. An agent whose count disagrees with its samples lies.
+func (p *Process) End(ctx context.Context) (*Done, *Samples, error) {
+	if _, err := io.WriteString(p.stdin, "STOP\n"); err != nil {
+		return nil, nil, errors.Join(fmt.Errorf("%s ended before its time%s", p.Name, p.words), p.Kill())
+	}
+	done, err := p.await(ctx, "done")
+	if err != nil {
+		return nil, nil, errors.Join(err, p.Kill())
+	}
+	p.waitEnd()
+	b, err := os.ReadFile(p.file())
+	if err := errors.Join(err, p.Kill()); err != nil {
+		return nil, nil, err
+	}
+	s, err := Decode(b, p.began, clock.Now())
+	if err != nil {
+		return nil, nil, fmt.Errorf("%s: %w", p.Name, err)
+	}
+	if n := uint64(len(s.Records)) + s.Dropped; n != done.Samples {
+		return nil, nil, fmt.Errorf("%s: %w: it says %d, and recorded %d", p.Name, ErrLied, done.Samples, n)
+	}
+	return &done.Done, s, nil
+}
+
+// waitEnd gives the agent a moment to end by itself.
+func (p *Process) waitEnd() {
+	_ = p.stdin.Close()
+	ended := make(chan struct{})
+	go func() {
+		p.reap.Do(func() { _ = p.cmd.Wait() })
+		close(ended)
+	}()
+	select {
+	case <-ended:
+	case <-time.After(endlessly):
+	}
+}
+
+// Kill ends the agent, with all that it started, and removes its samples. It may be called again.
+func (p *Process) Kill() error {
+	_ = p.stdin.Close()
+	err := p.guard.End(p.PID)
+	p.reap.Do(func() { _ = p.cmd.Wait() })
+	return errors.Join(err, p.guard.RemoveDir(p.folder))
+}
+
+// lastWords keeps the begin of what an agent writes to its standard error.
+type lastWords struct {
+	mu   sync.Mutex
+	text []byte
+}
+
+const mostWords = 400
+
+func (l *lastWords) Write(b []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.text = append(l.text, b[:min(len(b), mostWords-len(l.text))]...)
+	return len(b), nil
+}
+
+// String is the words as the end of an error message.
+func (l *lastWords) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	text := strings.Join(strings.Fields(string(l.text)), " ")
+	if text == "" {
+		return ""
+	}
+	return ": " + text
+}

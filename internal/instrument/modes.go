@@ -1,0 +1,144 @@
+package instrument
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"time"
+
+	"github.com/mqlab/mqlab/internal/clock"
+)
+
+// Load is what is sent to a client in one mode.
+type Load struct {
+	Messages int
+	Payload  int // bytes
+	QoS      uint8
+	First    uint32 // number of the first message
+}
+
+// Sent is when the writing of each message began, by its number less that of the first; ns.
+type Sent []int64
+
+// pace waits until a time: asleep to shortly before, then awake.
+func pace(at int64) {
+	const awake = 60_000
+	for clock.Now() < at-awake {
+		clock.SleepUntil(at - awake)
+	}
+	for clock.Now() < at {
+	}
+}
+
+// each sends the messages of a load; before is called before each of them.
+func (c *Client) each(ctx context.Context, l Load, before func(i int)) (Sent, error) {
+	payload, err := Payload(l.Payload)
+	if err != nil {
+		return nil, err
+	}
+	sent := make(Sent, 0, l.Messages)
+	for i := range l.Messages {
+		if err := ctx.Err(); err != nil {
+			return sent, context.Cause(ctx)
+		}
+		Number(payload, l.First+uint32(i))
+		before(i)
+		at, err := c.Send(payload, l.QoS, true)
+		if err != nil {
+			return sent, err
+		}
+		sent = append(sent, at)
+	}
+	return sent, nil
+}
+
+// Burst sends messages as fast as the client takes them. The throughput is the library's; latencies are those of the queue.
+func (c *Client) Burst(ctx context.Context, l Load) (Sent, error) {
+	return c.each(ctx, l, func(int) {})
+}
+
+// Paced sends messages on a schedule, one every interval.
+func (c *Client) Paced(ctx context.Context, l Load, interval time.Duration) (Sent, error) {
+	begin := clock.Now() + int64(interval)
+	return c.each(ctx, l, func(i int) { pace(begin + int64(i)*int64(interval)) })
+}
+
+// Paired sends one message at a time, each round one to every client in a random order, so that all see the same host. A client that
+// fails is left out from then on; errs has why.
+func Paired(ctx context.Context, clients []*Client, l Load, interval time.Duration, seed uint64) (sent []Sent, errs []error) {
+	random := rand.New(rand.NewPCG(seed, 0))
+	sent, errs = make([]Sent, len(clients)), make([]error, len(clients))
+	payload, err := Payload(l.Payload)
+	if err != nil {
+		for i := range errs {
+			errs[i] = err
+		}
+		return sent, errs
+	}
+	at := clock.Now() + int64(interval)
+	for round := range l.Messages {
+		for _, i := range random.Perm(len(clients)) {
+			at += int64(interval)
+			if ctx.Err() != nil && errs[i] == nil {
+				errs[i] = context.Cause(ctx)
+			}
+			if errs[i] != nil {
+				continue
+			}
+			Number(payload, l.First+uint32(round))
+			pace(at)
+			began, err := clients[i].Send(payload, l.QoS, true)
+			if err != nil {
+				errs[i] = err
+				continue
+			}
+			sent[i] = append(sent[i], began)
+		}
+	}
+	return sent, errs
+}
+
+// Drained is what Drain did.
+type Drained struct {
+	Messages int   // that the socket and the window took while the client was stopped
+	Thawed   int64 // when the client went on, ns
+}
+
+// Freezer stops a client's process and lets it go on.
+type Freezer interface {
+	Pause() error
+	Resume() error
+}
+
+// Drain queues as many messages of a load in the socket as it takes while the client's process is stopped, and then lets it go on: what
+// follows is the library's work alone, without sender and wake-ups. It needs a plain connection.
+func (c *Client) Drain(ctx context.Context, l Load, process Freezer) (d Drained, err error) {
+	if c.raw == nil {
+		return d, errors.New("drain needs a connection without TLS")
+	}
+	payload, err := Payload(l.Payload)
+	if err != nil {
+		return d, err
+	}
+	if _, err := c.Grow(sendBuffer); err != nil {
+		return d, err
+	}
+	if err := process.Pause(); err != nil {
+		return d, err
+	}
+	for d.Messages < l.Messages && ctx.Err() == nil {
+		Number(payload, l.First+uint32(d.Messages))
+		if _, err = c.Send(payload, l.QoS, false); err != nil {
+			break
+		}
+		d.Messages++
+	}
+	if errors.Is(err, ErrFull) {
+		err = nil
+	}
+	d.Thawed = clock.Now()
+	return d, errors.Join(err, process.Resume(), c.Flush())
+}
+
+// sendBuffer is what the socket is asked to hold while the client is stopped, in bytes.
+const sendBuffer = 128 << 20
