@@ -3,7 +3,7 @@ BIN      := bin/mqlab
 FUZZTIME ?= 10s
 export CGO_ENABLED ?= 0
 
-.PHONY: build demo test race lint bench fuzz brokers all-brokers clean
+.PHONY: build demo test race lint bench fuzz brokers agents all-brokers clean
 
 build: ## build the one static binary
 	$(GO) build -trimpath -o $(BIN) ./cmd/mqlab
@@ -11,10 +11,10 @@ build: ## build the one static binary
 demo: build ## compare the embedded brokers and whatever is installed; under two minutes
 	$(BIN) run
 
-test: brokers ## install what the tests need, then test
+test: brokers agents ## install what the tests need, then test
 	$(GO) test ./...
 
-race: brokers ## the tests again under the race detector (needs a C compiler)
+race: brokers agents ## the tests again under the race detector (needs a C compiler)
 	CGO_ENABLED=1 $(GO) test -race $(RACEFLAGS) ./...
 
 lint: ## what must be clean before a commit
@@ -33,6 +33,9 @@ fuzz: ## every fuzz target for FUZZTIME
 
 brokers: ## the brokers that Debian packages
 	scripts/install-test-brokers
+
+agents: ## the client libraries that mqlab compares, where packages have them
+	-scripts/agents
 
 all-brokers: brokers ## and those that come from other registries (Java, Python), into a cache
 	scripts/brokers

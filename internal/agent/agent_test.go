@@ -1,3 +1,5 @@
+//go:build unix
+
 package agent_test
 
 import (

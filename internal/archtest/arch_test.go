@@ -82,6 +82,8 @@ var rules = []rule{
 	{"internal/link/tun", []string{"internal/link", "internal/link/space", "internal/netns", "internal/clock", "internal/hist"}, "carries packets, whosever they are"},
 	{"internal/link/linktest", []string{"internal/link", "internal/netns", "internal/clock", "internal/stat"}, "tests any network, whatever is behind it"},
 	{"internal/websocket", nil, "a leaf: carries bytes"},
+	{"internal/instrument", []string{"internal/proto", "internal/proto/*", "internal/clock"}, "sessions and a clock, nothing between"},
+	{"internal/agent", []string{"agents", "agents/golang", "internal/clock", "internal/guard/...", "internal/cgroup"}, "starts programs; knows nothing of what is measured"},
 	{"internal/check", nil, "a leaf: tables of anybody"},
 	{"internal/chart", nil, "a leaf: draws the figures it is given"},
 	{"internal/selftest/oracle", nil, "an oracle that shares code with what it judges proves nothing"},
