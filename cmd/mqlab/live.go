@@ -61,6 +61,17 @@ func (l *live) begin(t plan.Trial) {
 	}
 }
 
+// say tells what takes its time besides the trials.
+func (l *live) say(text string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.over {
+		l.show(text)
+		return
+	}
+	_, _ = fmt.Fprintln(l.w, text)
+}
+
 // window adds what a window says.
 func (l *live) window(w *ledger.Window) {
 	l.mu.Lock()

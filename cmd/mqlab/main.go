@@ -135,7 +135,7 @@ func newRoot() *cobra.Command {
 		return usageError("%w; see %s --help", err, cmd.CommandPath())
 	})
 	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages ", fmt.Sprintf(".FlagUsagesWrapped %d ", defaultWidth)))
-	root.AddCommand(newRun(), newPlan(), newList(), newReport(), newCompare(), newCheck(), newDiagnose(), newSelftest(), newProbe(), newDoctor(), newExplain(), newVersion())
+	root.AddCommand(newRun(), newPlan(), newList(), newReport(), newCompare(), newCheck(), newDiagnose(), newSelftest(), newProbe(), newLink(), newDoctor(), newExplain(), newVersion())
 	root.SetHelpCommand(newHelp())
 	return root
 }

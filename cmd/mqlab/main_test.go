@@ -14,13 +14,14 @@ import (
 	"github.com/mqlab/mqlab/internal/broker"
 	"github.com/mqlab/mqlab/internal/crew"
 	"github.com/mqlab/mqlab/internal/guard"
+	"github.com/mqlab/mqlab/internal/link/tun"
 	"github.com/mqlab/mqlab/internal/plan"
 )
 
 // TestMain lets the test binary be mqlab: under its name for scripts, and by its hidden verbs as its own guard and embedded
 // brokers.
 func TestMain(m *testing.M) {
-	hidden := []string{guard.Verb, broker.Verb, broker.LimitedVerb, crew.Verb}
+	hidden := []string{guard.Verb, broker.Verb, broker.LimitedVerb, crew.Verb, tun.Verb}
 	if len(os.Args) > 1 && slices.Contains(hidden, os.Args[1]) {
 		os.Exit(mqlab())
 	}
@@ -72,6 +73,8 @@ func condition(name string) (bool, error) {
 		return runtime.GOOS == "linux" && runtime.NumCPU() > 1, nil
 	case "limits":
 		return broker.CanLimit(plan.Profile{Name: "test", CPUs: 0.5}, broker.Process, 1, 0) == nil, nil
+	case "tun":
+		return tun.Supported() == nil, nil
 	}
 	return false, fmt.Errorf("unknown condition %s", name)
 }

@@ -36,6 +36,22 @@ func freePort(ts *script, neg bool, args []string) {
 	ts.Check(l.Close())
 }
 
+// awaitPort waits until somebody listens at an address.
+func awaitPort(ts *script, neg bool, args []string) {
+	usageOf(ts, "await HOST:PORT", len(args) == 1, neg)
+	for deadline := time.Now().Add(20 * time.Second); ; {
+		c, err := net.Dial("tcp", args[0])
+		if err == nil {
+			ts.Check(c.Close())
+			return
+		}
+		if time.Now().After(deadline) {
+			ts.Fatalf("nobody listens at %s: %v", args[0], err)
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+}
+
 func setPort(ts *script, variable string, l net.Listener) {
 	ts.Setenv(variable, strconv.Itoa(l.Addr().(*net.TCPAddr).Port))
 }

@@ -128,7 +128,7 @@ func (r *runner) trials(ctx context.Context, folder *run.Writer, g *guard.Guard)
 	lab := &trial.Lab{Place: netns.Host, Guard: g, RunID: folder.Manifest().ID, Watch: func(w *ledger.Window) {
 		live.window(w)
 		r.metrics.Window(w)
-	}}
+	}, Say: live.say, Links: new(trial.LinkTests)}
 	if r.plan.Search != nil {
 		return r.search(ctx, lab, live, folder)
 	}

@@ -39,6 +39,7 @@ var commands = map[string]func(ts *script, neg bool, args []string){
 	"silent":    startSilent,
 	"http":      startHTTP,
 	"freeport":  freePort,
+	"await":     awaitPort,
 	"certs":     writeCertificates,
 	"strict":    startStrict,
 }

@@ -50,6 +50,7 @@ var sources = []source{
 	{"keys", "scenario", "Keys of scenarios", true, false},
 	{"probe", "probe", "Questions of a probe, and words of its answers", false, false},
 	{"checks", "check", "Rules of mqlab check", false, false},
+	{"links", "link", "Backends of links, and the HTTP API of mqlab link up", false, true},
 	{"units", "unit", "Units", false, false},
 	{"exits", "exit code", "Exit codes", false, false},
 }

@@ -42,6 +42,7 @@ func printed(t *testing.T) map[string]words {
 	for _, l := range summary.Limiters {
 		p["bottlenecks"] = append(p["bottlenecks"], string(l))
 	}
+	p["links"] = append(constants(t, "../link/emulate/emulate.go", ""), "GET /", "POST /set", "POST /cut", "POST /mend")
 	p["guarantees"] = constants(t, "../plan/guarantee.go", "")
 	p["durabilities"] = constants(t, "../plan/durability.go", "")
 	p["phases"] = words{"connect", "settle", "warm-up", "measure", "drain", "teardown", "close"}

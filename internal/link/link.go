@@ -113,6 +113,14 @@ type Config struct {
 	Log func(string)
 }
 
+// SeedOf is the seed of one direction: every backend takes it, so that they have the same losses.
+func (c *Config) SeedOf(way Direction) uint64 {
+	if way == Down {
+		return ^c.Seed
+	}
+	return c.Seed
+}
+
 // Lateness is how much later than due an emulator handed over packets, over all of them.
 type Lateness struct {
 	Packets int64         `json:"packets"`

@@ -67,20 +67,21 @@ func override(to *link.Params, p *scenario.Point, prefix string, from *scenario.
 		to.Rate, to.QueueBytes = int64(from.Rate), 0
 	}
 	for key, set := range map[string]func(){
-		"delay":         func() { to.Delay = from.Delay },
-		"jitter":        func() { to.Jitter = from.Jitter },
-		"distribution":  func() { to.Distribution = link.Distribution(from.Distribution) },
-		"correlation":   func() { to.Correlation = float64(from.Correlation) },
-		"order":         func() { to.Order = link.Order(from.Order) },
-		"loss":          func() { to.Loss = float64(from.Loss) },
-		"burst":         func() { to.Burst = float64(from.Burst) },
-		"duplicate":     func() { to.Duplicate = float64(from.Duplicate) },
-		"corrupt":       func() { to.Corrupt = float64(from.Corrupt) },
-		"fix_checksum":  func() { to.FixChecksum = from.FixChecksum },
-		"overhead":      func() { to.OverheadBytes = int(from.Overhead) },
-		"queue":         func() { to.QueueBytes = int(from.Queue) },
-		"mode":          func() { to.Mode = link.Mode(from.Mode) },
-		"queue_packets": func() { to.QueuePackets = from.QueuePackets },
+		"delay":            func() { to.Delay = from.Delay },
+		"jitter":           func() { to.Jitter = from.Jitter },
+		"distribution":     func() { to.Distribution = link.Distribution(from.Distribution) },
+		"correlation":      func() { to.Correlation = float64(from.Correlation) },
+		"order":            func() { to.Order = link.Order(from.Order) },
+		"loss":             func() { to.Loss = float64(from.Loss) },
+		"burst":            func() { to.Burst = float64(from.Burst) },
+		"duplicate":        func() { to.Duplicate = float64(from.Duplicate) },
+		"corrupt":          func() { to.Corrupt = float64(from.Corrupt) },
+		"fix_checksum":     func() { to.FixChecksum = from.FixChecksum },
+		"overhead":         func() { to.OverheadBytes = int(from.Overhead) },
+		"queue":            func() { to.QueueBytes = int(from.Queue) },
+		"mode":             func() { to.Mode = link.Mode(from.Mode) },
+		"loss_correlation": func() { to.LossCorrelation = float64(from.LossCorrelation) },
+		"queue_packets":    func() { to.QueuePackets = from.QueuePackets },
 	} {
 		if written(key) {
 			set()

@@ -49,6 +49,7 @@ func buildHTML(s *summary.Summary, r *run.Run, o *Options) *document {
 	p.throughput()
 	p.resourceUse()
 	p.counts()
+	p.link(s)
 	p.reasons()
 	p.configuration(r)
 	p.everyTrial()

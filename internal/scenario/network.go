@@ -58,6 +58,8 @@ type Path struct {
 	Queue Size `yaml:"queue"`
 	// Mode is the order in which things happen: physical (wait, be sent, get lost, travel), or netem as Linux does it.
 	Mode string `yaml:"mode" oneof:"physical netem"`
+	// LossCorrelation is that of tc's "loss 5% 25%", in mode netem only: it makes losses far rarer. Use burst.
+	LossCorrelation Share `yaml:"loss_correlation"`
 	// QueuePackets is the limit of mode netem, in packets, delayed ones included.
 	QueuePackets int `yaml:"queue_packets" min:"1" max:"1000000"`
 }

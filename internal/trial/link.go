@@ -61,7 +61,7 @@ func (j *job) openLink(ctx context.Context) error {
 		return nil
 	}
 	o := options(&j.trial)
-	test, err := j.links.test(ctx, o, j.Lab)
+	test, err := j.testLink(ctx, o)
 	if err != nil {
 		return err
 	}

@@ -11,36 +11,41 @@ import (
 	"github.com/mqlab/mqlab/internal/run"
 )
 
-// linkTests are the results of the links that a run has tested: a link is tested once.
-type linkTests struct {
+// LinkTests are what the tests of a run's links said. The zero value is ready.
+type LinkTests struct {
 	mu   sync.Mutex
 	done map[emulate.Key]*run.LinkTest
 }
 
-// test returns what a test of the link says; the link of the trial itself is another one, whose chances are not used up. A backend that
+// testLink returns what a test of the link says; the link of the trial itself is another one, whose chances are not used up. A backend that
 // counts no packets is not tested, nil.
-func (l *linkTests) test(ctx context.Context, o emulate.Options, lab *Lab) (*run.LinkTest, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
+func (l *Lab) testLink(ctx context.Context, o emulate.Options) (*run.LinkTest, error) {
+	kept := l.Links
+	if kept == nil {
+		kept = new(LinkTests)
+	}
+	kept.mu.Lock()
+	defer kept.mu.Unlock()
 	key := o.Key()
-	if t, ok := l.done[key]; ok {
+	if t, ok := kept.done[key]; ok {
 		return t, nil
 	}
-	if lab.Say != nil {
-		lab.Say(fmt.Sprintf("testing link %s: does it do what it is told?", o.Profile.Name))
+	if l.Say != nil {
+		l.Say(fmt.Sprintf("testing link %s: does it do what it is told?", o.Profile.Name))
 	}
-	t, err := testLink(ctx, o, lab.LinkTest)
+	t, err := probeLink(ctx, o, l.LinkTest)
 	if err != nil {
 		return nil, err
 	}
-	if l.done == nil {
-		l.done = map[emulate.Key]*run.LinkTest{}
+	if kept.done == nil {
+		kept.done = map[emulate.Key]*run.LinkTest{}
 	}
-	l.done[key] = t
+	kept.done[key] = t
 	return t, nil
 }
 
-func testLink(ctx context.Context, o emulate.Options, how linktest.Options) (t *run.LinkTest, err error) {
+// probeLink tests a link of its own.
+func probeLink(ctx context.Context, o emulate.Options, how linktest.Options) (t *run.LinkTest, err error) {
 	n, choice, err := emulate.Open(ctx, o)
 	if err != nil {
 		return nil, err

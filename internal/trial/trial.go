@@ -37,8 +37,8 @@ type Lab struct {
 	Say func(string)
 	// LinkTest is how links are tested before the first trial that has one.
 	LinkTest linktest.Options
-
-	links linkTests
+	// Links keeps what tests of links said, so that each is tested once; nil = before each trial.
+	Links *LinkTests
 }
 
 // ErrInterrupted is the cause of a context that the user cancelled.

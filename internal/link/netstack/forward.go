@@ -114,11 +114,15 @@ func (f *forwarder) dial(network string, id stack.TransportEndpointID) (net.Conn
 	if err != nil {
 		return nil, err
 	}
+	size := spliceBytes
+	if network == "udp" {
+		size = datagramBuffer
+	}
 	if sizes, ok := c.(interface {
 		SetReadBuffer(bytes int) error
 		SetWriteBuffer(bytes int) error
-	}); ok && network == "tcp" {
-		_, _ = sizes.SetReadBuffer(spliceBytes), sizes.SetWriteBuffer(spliceBytes) // the kernel's own sizes do, too
+	}); ok {
+		_, _ = sizes.SetReadBuffer(size), sizes.SetWriteBuffer(size) // the kernel's own sizes do, too
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()

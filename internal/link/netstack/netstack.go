@@ -41,7 +41,7 @@ func Open(_ context.Context, c link.Config) (*Network, error) {
 		if err := p.Validate(); err != nil {
 			return nil, fmt.Errorf("%s: %w", link.Direction(d), err)
 		}
-		if n.pipes[d], err = newPipe(link.Direction(d), p, c.Seed+uint64(d)); err != nil {
+		if n.pipes[d], err = newPipe(link.Direction(d), p, c.SeedOf(link.Direction(d))); err != nil {
 			n.closePipes()
 			return nil, err
 		}

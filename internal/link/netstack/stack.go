@@ -19,6 +19,9 @@ import (
 // mtu is that of Ethernet. One packet of the stacks is one packet of the link: they do not offload segmentation.
 const mtu = 1500
 
+// datagramBuffer is how many bytes of datagrams may wait for a reader that is not scheduled: the link is to lose them, not its ends.
+const datagramBuffer = 4 << 20
+
 // card is the number of a stack's only network interface.
 const card = 1
 
@@ -40,6 +43,10 @@ func newStack(e *endpoint, own netip.Addr, congestion string, buffer int) (*stac
 		if err := s.SetTransportProtocolOption(tcp.ProtocolNumber, o); err != nil {
 			return nil, fmt.Errorf("set %T: %s", o, err)
 		}
+	}
+	room := tcpip.ReceiveBufferSizeOption{Min: tcp.MinBufferSize, Default: datagramBuffer, Max: datagramBuffer}
+	if err := s.SetOption(room); err != nil {
+		return nil, fmt.Errorf("set %T: %s", room, err)
 	}
 	if err := s.CreateNIC(card, e); err != nil {
 		return nil, fmt.Errorf("create an interface: %s", err)

@@ -73,7 +73,7 @@ func open(c link.Config, brokers netns.Place, epoch int64) (*Network, error) {
 			n.cancel()
 			return nil, err
 		}
-		n.machine[d], n.limit[d] = link.New(inner(p), c.Seed+uint64(d)), onTheWay(p)
+		n.machine[d], n.limit[d] = link.New(inner(p), c.SeedOf(link.Direction(d))), onTheWay(p)
 		n.kick[d] = make(chan struct{}, 1)
 	}
 	for _, d := range []link.Direction{link.Up, link.Down} {
