@@ -21,7 +21,7 @@ import (
 // TestMain lets the test binary be mqlab: under its name for scripts, and by its hidden verbs as its own guard and embedded
 // brokers.
 func TestMain(m *testing.M) {
-	hidden := []string{guard.Verb, broker.Verb, broker.LimitedVerb, crew.Verb, tun.Verb}
+	hidden := []string{guard.Verb, broker.Verb, broker.LimitedVerb, crew.Verb}
 	if len(os.Args) > 1 && slices.Contains(hidden, os.Args[1]) {
 		os.Exit(mqlab())
 	}
