@@ -120,6 +120,9 @@ func (t *Trial) starts() int {
 // Connections are those of publishers and subscribers, and of those that hear at the near end of a bridge.
 func (t *Trial) Connections() int {
 	n := t.Params.connections()
+	if each := t.Params.Connect.Channels; each > 0 && t.Subject.Subscribe == "" {
+		n = (n + each - 1) / each
+	}
 	if t.Subject.Bridge != nil {
 		n += t.Params.Subscribers
 	}

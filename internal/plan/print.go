@@ -226,6 +226,7 @@ func special(p *Params) string {
 		{p.Send != "", "sent by " + p.Send},
 		{p.Writes == WritesMessage, "each message is a write of its own"},
 		{p.Writes == WritesBatch, "messages are written in batches"},
+		{p.Connect.Channels > 0, "AMQP connections of " + count(int64(p.Connect.Channels), "channel")},
 		{p.Connect.ChurnPerS > 0, decimal(p.Connect.ChurnPerS) + " clients a second come and leave"},
 		{p.Instances > 1, grouped(int64(p.Instances)) + " brokers at a time"},
 		{p.Persistence != "", "persistence " + p.Persistence},

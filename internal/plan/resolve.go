@@ -251,6 +251,7 @@ func connect(p *scenario.Point) Connect {
 		AtOnce:         c.AtOnce,
 		Sources:        sources,
 		ChurnPerS:      c.Churn.PerSecond,
+		Channels:       c.Channels,
 		Timeout:        c.Timeout,
 		KeepAlive:      c.KeepAlive,
 		CleanStart:     c.CleanStart,

@@ -143,6 +143,7 @@ type Connect struct {
 	RatePerS       float64       `json:"rate_per_s,omitempty"`       // 0 = as fast as the host allows
 	AtOnce         int           `json:"at_once,omitempty"`          // on their way at one time; 0 = 64
 	Sources        []netip.Addr  `json:"source_addresses,omitempty"` // that connections come from, in turn; absent: the host's choice
+	Channels       int           `json:"amqp_channels,omitempty"`    // AMQP 0-9-1 clients that share a connection, each with a channel; 0 = none share
 	ChurnPerS      float64       `json:"churn_per_s,omitempty"`      // further clients that connect and leave while there is load
 	Timeout        time.Duration `json:"timeout_ns"`
 	KeepAlive      time.Duration `json:"keepalive_ns"`

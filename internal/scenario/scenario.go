@@ -228,6 +228,8 @@ type Connect struct {
 	// 28,000 ports. Absent: the host chooses, and many connections to a loopback address come from as many of 127.0.0.x
 	// as they need (Linux).
 	SourceAddresses string `yaml:"source_addresses"`
+	// Channels has so many AMQP 0-9-1 clients share a connection, each with a channel to itself; absent: each has a connection.
+	Channels int `yaml:"channels" min:"1" max:"2000"`
 	// Churn is how many further clients a second connect, and leave as soon as the broker has accepted them, while there is
 	// load, for example 50/s.
 	Churn Rate `yaml:"churn"`

@@ -138,6 +138,20 @@ func TestStorm(t *testing.T) {
 	}
 }
 
+// TestChannels: AMQP clients that share connections, each with a channel to itself, lose nothing; also where they come and leave.
+func TestChannels(t *testing.T) {
+	for _, r := range inSmall(t, "latency", "rabbitmq/amqp091", "load.publishers=7", "load.rate=100/s", "load.qos=1", "matrix.load.payload=[256B]",
+		"connect.channels=5", "connect.churn=20/s") {
+		complete(t, r)
+		if !slices.Contains(r.Client.Settings, "channels=5 per connection") || r.Client.Engine != plan.EngineGoroutine {
+			t.Errorf("%s: %v", r.Client.Engine, r.Client.Settings)
+		}
+		if c := r.Churn; c == nil || c.Made != c.Due {
+			t.Errorf("churn %+v", c)
+		}
+	}
+}
+
 // TestMultiInstance: the pairs are dealt out to all brokers, and none of them hears of the others'.
 func TestMultiInstance(t *testing.T) {
 	for _, r := range inSmall(t, "multi-instance", "mosquitto", "load.publishers=7", "matrix.broker.instances=[1, 3]") {

@@ -41,6 +41,10 @@ func (s *sessions) amqp091(cred Credentials) (dialect, error) {
 		"exchange="+amqpExchange, "queue="+queue, "prefetch="+strconv.Itoa(cfg.Prefetch),
 		"persistent="+strconv.FormatBool(cfg.Persistent), "mandatory="+strconv.FormatBool(cfg.Mandatory),
 	)
+	if c.Channels > 0 {
+		s.settings = append(s.settings, "channels="+strconv.Itoa(c.Channels)+" per connection")
+	}
+	s.amqp = cfg
 	client := func(id string) proto.Client { return amqp091.NewClient(cfg, id) }
 	return dialect{client, client, ".", t.Params.QoS}, cfg.Validate()
 }

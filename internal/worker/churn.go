@@ -106,7 +106,7 @@ func (v *visitors) visit(ctx context.Context, n int, due int64) (took int64, err
 	stop := context.AfterFunc(ctx, func() { _ = d.Conn.SetDeadline(time.Now()) })
 	defer stop()
 	session := v.session(n)
-	if err := accepted(d.Conn, session); err != nil {
+	if _, err := accepted(d.Conn, session); err != nil {
 		if ctx.Err() != nil {
 			err = fmt.Errorf("%s accepts connections, but does not answer", v.by.addr)
 		}
@@ -121,15 +121,15 @@ func (v *visitors) visit(ctx context.Context, n int, due int64) (took int64, err
 	return took, nil
 }
 
-// accepted brings the session to where the broker has agreed to it.
-func accepted(conn net.Conn, session proto.Client) error {
+// accepted brings the session to where the broker has agreed to it. What the broker has said beyond that is returned.
+func accepted(conn net.Conn, session proto.Client) (rest []byte, err error) {
 	out := session.Open(clock.Now(), nil)
 	buf, have := make([]byte, 4<<10), 0
 	var ev proto.Event
 	for {
 		if len(out) > 0 {
 			if _, err := conn.Write(out); err != nil {
-				return err
+				return nil, err
 			}
 		}
 		n, err := conn.Read(buf[have:])
@@ -140,11 +140,11 @@ func accepted(conn net.Conn, session proto.Client) error {
 			used, out = used+m, more
 			switch {
 			case feedErr != nil:
-				return feedErr
+				return nil, feedErr
 			case ev.Kind == proto.Ready:
-				return nil
+				return buf[used:have], nil
 			case ev.Kind == proto.Closed:
-				return cmp.Or(ev.Err, engine.ErrClosed)
+				return nil, cmp.Or(ev.Err, engine.ErrClosed)
 			}
 			if m == 0 {
 				have = copy(buf, buf[used:have])
@@ -152,10 +152,10 @@ func accepted(conn net.Conn, session proto.Client) error {
 			}
 		}
 		if errors.Is(err, io.EOF) {
-			return engine.ErrClosed
+			return nil, engine.ErrClosed
 		}
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if have == len(buf) {
 			buf = append(buf, make([]byte, len(buf))...)

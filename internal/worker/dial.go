@@ -35,6 +35,8 @@ type dialer struct {
 	upgrade func(context.Context, net.Conn) (net.Conn, error)
 	// greeting reads what the server says in the clear before the TLS handshake; nil = nothing.
 	greeting func(net.Conn) ([]byte, error)
+	// carriers are connections that several clients share; nil = each has its own.
+	carriers *carriers
 }
 
 // newDialer makes what connects to a URL in order to speak a protocol.
@@ -88,6 +90,8 @@ func (d *dialer) needs() string {
 		return "TLS"
 	case d.upgrade != nil:
 		return "WebSocket"
+	case d.carriers != nil:
+		return "shared AMQP connections"
 	}
 	return ""
 }
@@ -107,7 +111,19 @@ func (d *dialer) Dial(at int64, began func(int64), done func(engine.Dialled, err
 	}()
 }
 
+// connect makes a connection, or takes a channel of one that is shared.
 func (d *dialer) connect(ctx context.Context, start int64) (engine.Dialled, error) {
+	if d.carriers == nil {
+		return d.establish(ctx, start)
+	}
+	conn, err := d.carriers.take(ctx, func() (net.Conn, error) {
+		own, err := d.establish(ctx, start)
+		return own.Conn, err
+	})
+	return engine.Dialled{Conn: conn, TCP: time.Duration(clock.Now() - start)}, err
+}
+
+func (d *dialer) establish(ctx context.Context, start int64) (engine.Dialled, error) {
 	if err := d.gate.pass(ctx); err != nil {
 		return engine.Dialled{}, d.explain(err)
 	}

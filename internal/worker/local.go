@@ -92,6 +92,7 @@ func NewLocal(share Share, cred Credentials, where netns.Place, sink Sink) (*Loc
 	if err != nil {
 		return nil, err
 	}
+	w.shareConnections(makers)
 	if err := w.makeShards(p); err != nil {
 		return nil, err
 	}
@@ -118,6 +119,26 @@ func (w *Local) newSides(where netns.Place, a Address) (s sides, err error) {
 		}
 	}
 	return s, err
+}
+
+// everySide are the dialers to all brokers.
+func (w *Local) everySide() []sides { return append([]sides{{w.dial, w.hear}}, w.others...) }
+
+// shareConnections has AMQP 0-9-1 clients share connections where that is asked for.
+func (w *Local) shareConnections(s *sessions) {
+	each := w.share.Trial.Params.Connect.Channels
+	if each == 0 || s.amqp == nil {
+		return
+	}
+	subject := &w.share.Trial.Subject
+	for _, side := range w.everySide() {
+		if subject.Protocol == plan.AMQP091 {
+			side.dial.carriers = newCarriers(s.amqp, each, s.clientID("carrier", 0))
+		}
+		if subject.SubscribeProtocol() == plan.AMQP091 && side.hear.carriers == nil {
+			side.hear.carriers = newCarriers(s.amqp, each, s.clientID("carrier", 0))
+		}
+	}
 }
 
 // towards is the dialer of connection n: first, or the same side of the broker that the n-th pair belongs to.
@@ -397,6 +418,10 @@ func (w *Local) progress() (sum engine.Progress) {
 // Close implements Worker.
 func (w *Local) Close() error {
 	w.cancel()
+	for _, side := range w.everySide() {
+		side.dial.carriers.close()
+		side.hear.carriers.close()
+	}
 	w.running.Wait()
 	return nil
 }

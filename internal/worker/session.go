@@ -12,6 +12,7 @@ import (
 	"github.com/mqlab/mqlab/internal/ledger"
 	"github.com/mqlab/mqlab/internal/plan"
 	"github.com/mqlab/mqlab/internal/proto"
+	"github.com/mqlab/mqlab/internal/proto/amqp091"
 	"github.com/mqlab/mqlab/internal/proto/mqtt"
 	"github.com/mqlab/mqlab/internal/proto/resp"
 	"github.com/mqlab/mqlab/internal/proto/zenoh"
@@ -25,8 +26,9 @@ type Credentials struct {
 // sessions makes the protocol sessions of a share.
 type sessions struct {
 	share    *Share
-	pub, sub dialect  // of publishers, of subscribers
-	settings []string // what was chosen that the scenario does not say, key=value
+	pub, sub dialect         // of publishers, of subscribers
+	amqp     *amqp091.Config // of AMQP 0-9-1; nil = nobody speaks it
+	settings []string        // what was chosen that the scenario does not say, key=value
 }
 
 // dialect is how clients speak one protocol.

@@ -116,7 +116,7 @@ func (c *Client) start(r *reader, out []byte) ([]byte, error) {
 
 // tune settles channel_max, frame_max and heartbeat, and asks for the virtual host. 0 means no limit for all three.
 func (c *Client) tune(now int64, r *reader, out []byte) ([]byte, error) {
-	r.u16() // channel_max: one is enough
+	channels := r.u16()
 	frameMax, beat := r.u32(), r.u16()
 	if r.short {
 		return out, errMalformed(connectionTune)
@@ -133,6 +133,10 @@ func (c *Client) tune(now int64, r *reader, out []byte) ([]byte, error) {
 	if frameMax < minFrame {
 		return out, fmt.Errorf("amqp091: the broker allows frames of %d bytes, less than the %d that AMQP prescribes", frameMax, minFrame)
 	}
+	wanted := max(c.cfg.Channels, clientChannel)
+	if channels > 0 && int(channels) < wanted {
+		return out, fmt.Errorf("amqp091: the broker allows %d channels on a connection, not %d", channels, wanted)
+	}
 	every := uint16(seconds(c.cfg.Heartbeat))
 	if beat > 0 && every > 0 {
 		every = min(every, beat)
@@ -141,7 +145,7 @@ func (c *Client) tune(now int64, r *reader, out []byte) ([]byte, error) {
 	c.heartbeat.start(now, every)
 	c.phase = awaitOpen
 	out, start := beginMethod(out, 0, connectionTuneOK)
-	out = append(out, 0, clientChannel,
+	out = append(out, byte(wanted>>8), byte(wanted),
 		byte(c.frameMax>>24), byte(c.frameMax>>16), byte(c.frameMax>>8), byte(c.frameMax), byte(every>>8), byte(every))
 	out = endFrame(out, start)
 	out, start = beginMethod(out, 0, connectionOpen)

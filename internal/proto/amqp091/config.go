@@ -14,6 +14,7 @@ type Config struct {
 	VHost          string        // empty = "/"
 	Heartbeat      time.Duration // rounded up to seconds, or what the broker proposes if that is shorter; 0 = none
 	FrameMax       int           // largest frame, bytes; 0 = as the broker proposes
+	Channels       int           // that the connection shall carry, the Client's own included (see Door); 0 = 1
 
 	Exchange Exchange // where messages are published, and what queues are bound to
 	Queue    Queue    // that a subscription declares
@@ -74,6 +75,8 @@ func (c *Config) Validate() error {
 		return fmt.Errorf("amqp091: heartbeat %v is not between 0 and 65535 s", c.Heartbeat)
 	case c.FrameMax != 0 && (c.FrameMax < minFrame || c.FrameMax > math.MaxInt32):
 		return fmt.Errorf("amqp091: frame_max %d is not 0, nor between %d and %d", c.FrameMax, minFrame, math.MaxInt32)
+	case c.Channels < 0 || c.Channels > math.MaxUint16:
+		return fmt.Errorf("amqp091: %d channels are not between 0 and %d", c.Channels, math.MaxUint16)
 	case c.Window < 0:
 		return fmt.Errorf("amqp091: window %d is negative", c.Window)
 	case c.Prefetch < 0 || c.Prefetch > math.MaxUint16:
