@@ -21,6 +21,8 @@ func (b StreamBook) Unsent() uint64 { return b.End - max(b.First, b.Sent) }
 // left over, and returns the streams' books. Closed before the end of the measure window, it ends that window: later
 // messages were never offered.
 func (c *Core) CloseBooks(now int64) []StreamBook {
+	c.followed = min(c.followed, now-sampleEvery)
+	c.followAll(now)
 	c.rotate(now)
 	c.closed = true
 	c.end = max(min(c.end, now), c.measure)

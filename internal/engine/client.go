@@ -91,6 +91,9 @@ func (c *Core) Add(s ClientSpec) int {
 	cl := &client{session: s.Session, id: int32(len(c.clients)), number: s.Number, slot: -1, tick: math.MaxInt64, at: math.MaxInt64}
 	if s.Publish != nil {
 		cl.pub = newPublisher(s.Publish)
+		if c.Follow {
+			cl.pub.flow = &flow{}
+		}
 	}
 	if s.Subscribe != nil {
 		cl.sub = s.Subscribe
@@ -354,7 +357,11 @@ func (c *Core) drop(cl *client, now int64, err error) {
 		}
 	}
 	if cl.state != down {
+		c.follow(cl)
 		c.hangup(cl)
+	}
+	if cl.pub != nil {
+		cl.pub.cutFlow()
 	}
 	cl.state, cl.full, cl.pend = down, true, nil
 	if cl.watch != nil {

@@ -35,6 +35,7 @@ type Settings struct {
 	Reconnect bool
 	Pause     time.Duration // before each attempt to connect again; 0 = growing and scattered ones
 	Seed      uint64
+	Follow    bool // count how far messages come on their way to the broker's TCP, see Stages
 	// Emit takes a finished window and must not block; the Core does not touch it again.
 	Emit func(*ledger.Window)
 	// Event reports what happens to connections; it must not block. nil = nobody listens.
@@ -79,7 +80,10 @@ type Core struct {
 	conns      Connections
 	progress   Progress
 	recovery   Recovery
-	mended     int64 // when the last outage ended
+	stages     Stages
+	atEnd      *Stages // at the end of the measure window; nil = it has not come
+	followed   int64   // when all connections were asked last
+	mended     int64   // when the last outage ended
 }
 
 // New returns a Core that sends through w.
@@ -220,6 +224,7 @@ func (c *Core) Publish() {
 // Advance does what is due at now, for a limited number of connections, and returns when it wants to be called next; a time
 // not after now means at once.
 func (c *Core) Advance(now int64) int64 {
+	c.followAll(now)
 	c.rotate(now)
 	c.due = c.timers.popDue(now, c.due[:0])
 	for _, cl := range c.due {
@@ -246,6 +251,9 @@ func (c *Core) Writable(id int, now int64) {
 	if cl.pend != nil {
 		pend := *cl.pend
 		cl.pend = nil
+		if cl.pub != nil && cl.pub.flow != nil {
+			cl.pub.flow.handed -= uint64(len(pend)) // it is handed over again
+		}
 		c.send(cl, pend, now)
 		if cl.full || cl.state == down {
 			return
@@ -283,6 +291,9 @@ func (c *Core) schedule(cl *client) {
 func (c *Core) send(cl *client, b []byte, now int64) {
 	if len(b) == 0 || cl.state == down {
 		return
+	}
+	if cl.pub != nil && cl.pub.flow != nil {
+		cl.pub.flow.handed += uint64(len(b))
 	}
 	if cl.dark() {
 		cl.swallow(b)

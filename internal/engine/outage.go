@@ -62,6 +62,7 @@ func (c *Core) BeginOutage(now int64, o Outage) {
 		c.watched(cl).began = now
 		switch o.Break {
 		case Reset:
+			c.follow(cl)
 			if w, can := c.wire.(resetter); can {
 				w.Reset(int(cl.id))
 			}

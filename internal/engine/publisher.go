@@ -37,6 +37,7 @@ type flight struct {
 	due, sent int64
 	next      int32 // free list
 	busy      bool
+	stage     uint8 // how far its bytes have come, see Stages
 }
 
 // publisher keeps the schedule of one stream. The schedule never waits: at its due time every message is handed to the
@@ -55,6 +56,7 @@ type publisher struct {
 	out     int   // flights in use
 	began   bool
 	done    bool
+	flow    *flow // nil = it is not followed
 }
 
 func newPublisher(s *PublishSpec) *publisher {
@@ -221,6 +223,13 @@ func (c *Core) encode(cl *client, due, now int64, out []byte, like *alike) ([]by
 		*like, _ = framed(cl.session, p.QoS, next[len(out):], c.msg.Payload)
 		out = next
 	}
+	if p.flow != nil && due >= c.measure {
+		m := mark{seq: p.seq, token: -1}
+		if p.QoS > 0 {
+			m.token = int32(c.msg.Token)
+		}
+		c.mark(cl, len(out), m)
+	}
 	c.booked(cl, due, now)
 	return out, nil
 }
@@ -296,6 +305,9 @@ func (c *Core) resend(cl *client) {
 		return
 	}
 	c.out = out
+	if f.due >= c.measure && f.stage < atPeer {
+		c.mark(cl, len(out), mark{seq: f.seq, token: int32(c.ev.Token), stage: f.stage})
+	}
 	if f.due >= c.measure {
 		c.pubs.window().Counts.Resent++
 	}

@@ -56,6 +56,11 @@ func (t *Trial) ByLink(o *Outage) bool {
 	return t.Params.Link.Emulated() && o.Kind == OutageBlackHole && o.Side == ""
 }
 
+// Disturbed tells that messages may get stuck on their way: the link is weak, or something fails.
+func (t *Trial) Disturbed() bool {
+	return t.Params.Link.Emulated() || len(t.Params.Faults) > 0 || len(t.Outages) > 0
+}
+
 // Hits tells which connections an outage of connections is done to.
 func (o *Outage) Hits() (publishers, subscribers bool) {
 	return o.Side != SideSubscribers, o.Side != SidePublishers

@@ -49,6 +49,7 @@ func (d *document) detail(t *summary.Trial) {
 	sec.add(times)
 	sec.say(plain, "response: from due to received; service: from sent; lateness: the generator's own; blocked: waiting for a full socket or window. “of” is how many messages, or connections, the percentiles are over.")
 	d.resources(t)
+	d.stages(t)
 	d.energy(t)
 	d.timeline(t)
 }

@@ -39,6 +39,7 @@ type TrialRecord struct {
 	Members      []uint64      `json:"members,omitempty"` // deliveries to each member of a shared subscription
 	Recovery     *Recovery     `json:"recovery,omitempty"`
 	Radio        *Radio        `json:"radio,omitempty"`
+	Stages       *Stages       `json:"stages,omitempty"`
 	Checks       Checks        `json:"checks"`
 }
 
@@ -137,6 +138,16 @@ type Churn struct {
 	Made     uint64    `json:"made"` // the broker accepted them
 	Failed   uint64    `json:"failed"`
 	Failures []Failure `json:"failures,omitempty"`
+}
+
+// Stages are how many messages due in the measure window were written to sockets, and acknowledged by the TCP of the broker's host. Of
+// TLS connections these are at least so many.
+type Stages struct {
+	Written  uint64 `json:"written"`
+	TCPAcked uint64 `json:"tcp_acked"`
+	// The same at the end of the measure window.
+	WrittenAtEnd  *uint64 `json:"written_at_measure_end,omitempty"`
+	TCPAckedAtEnd *uint64 `json:"tcp_acked_at_measure_end,omitempty"`
 }
 
 // Radio is how long the radios of devices would have been on in the measure window, by models.

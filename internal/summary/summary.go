@@ -69,6 +69,7 @@ type Trial struct {
 	Sharing     *Sharing       `json:"sharing,omitempty"`
 	Recovery    *Recovery      `json:"recovery,omitempty"`
 	Energy      *Energy        `json:"energy,omitempty"`
+	Stages      *Stages        `json:"stages,omitempty"`
 	Bottleneck  *Bottleneck    `json:"bottleneck,omitempty"`
 	Events      []run.Event    `json:"events,omitempty"`
 	delivered   uint64         // inside the measure window

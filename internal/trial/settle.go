@@ -54,6 +54,7 @@ func (j *job) settle(r *worker.Result) {
 	j.record.Totals = []run.GroupTotal{{Group: engine.Publishers, Counts: *pubs}, {Group: engine.Subscribers, Counts: *subs}}
 	j.record.Members = r.Members
 	j.describeTLS(r.TLS)
+	j.record.Stages = stages(r.Stages)
 	j.record.Recovery = recovery(j.trial.Subject.Protocol, r.Recovery)
 	j.describeWorker(r)
 }
@@ -89,6 +90,18 @@ func (j *job) describeWorker(r *worker.Result) {
 		g.SpinSeconds = new(r.Spun.Seconds())
 	}
 	g.GCPauseTotal, g.GCPauseMax = new(int64(r.Used.GCPause)), new(int64(r.Used.GCMax))
+}
+
+// stages turns how far messages came into the record; nil = it was not followed.
+func stages(s *worker.Stages) *run.Stages {
+	if s == nil {
+		return nil
+	}
+	out := &run.Stages{Written: s.Final.Written, TCPAcked: s.Final.TCPAcked}
+	if s.AtEnd != nil {
+		out.WrittenAtEnd, out.TCPAckedAtEnd = &s.AtEnd.Written, &s.AtEnd.TCPAcked
+	}
+	return out
 }
 
 // describeTLS notes what handshakes agreed on and cost.

@@ -168,6 +168,7 @@ func (w *Local) makeShards(p *plan.Params) error {
 	settings := func(n int) engine.Settings {
 		s := engine.Settings{
 			Run: w.share.Run, Reconnect: p.Connect.Reconnect, Pause: p.Connect.Pause, Seed: w.share.Trial.Seed + uint64(n),
+			Follow:  w.share.Trial.Disturbed(),
 			Payload: engine.NewPayload(bytes, p.PayloadForm == plan.PayloadJSON, verifyEvery(p, len(bytes))),
 			Emit:    w.sink.Window, Event: w.sink.Event,
 		}

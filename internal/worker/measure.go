@@ -164,12 +164,26 @@ func (w *Local) finish(complete bool, closed func()) *Result {
 		defer w.mu.Unlock()
 		r.Connections.Add(s.core.Connections())
 		r.Recovery.Add(s.core.Recovery())
+		r.stages(s.core)
 		r.wire(tcp)
 		s.core.Flush(now)
 		s.core.Goodbye(now)
 	})
 	r.Members, r.TLS = w.members(), w.shakes.total()
+	if !w.share.Trial.Disturbed() {
+		r.Stages = nil
+	}
 	return r
+}
+
+// stages adds how far a shard's messages came.
+func (r *Result) stages(c *engine.Core) {
+	final, atEnd := c.StagesNow()
+	if r.Stages == nil {
+		r.Stages = &Stages{Final: final, AtEnd: atEnd}
+		return
+	}
+	r.Stages = allOf(r.Stages, &Stages{Final: final, AtEnd: atEnd})
 }
 
 // wire adds what a shard's connections carried.

@@ -95,6 +95,7 @@ type Result struct {
 	Connections engine.Connections
 	Recovery    engine.Recovery // from outages
 	TLS         *Handshakes     // nil = nothing was encrypted
+	Stages      *Stages         // nil = they were not followed
 	Measured    time.Duration   // how long the measure window really was
 	Spun        time.Duration   // deliberate spinning within it
 	Used        Usage           // by this process within it
@@ -102,6 +103,13 @@ type Result struct {
 	TCP         *Wire           // nil = the kernel could not be asked
 	Facts       Facts
 	Visits      *Visits // nil = none were wanted of this worker
+}
+
+// Stages are how far messages came on their way to the broker's TCP: at the end of the trial, and at that of the measure window (nil =
+// it did not come).
+type Stages struct {
+	Final engine.Stages
+	AtEnd *engine.Stages
 }
 
 // Wire is what the kernel counted on the connections of each side.

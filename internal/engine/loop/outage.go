@@ -45,3 +45,13 @@ func (l *Loop) Bury() {
 	}
 	l.abandoned = nil
 }
+
+// Unacked is how many bytes the kernel holds of connection id that the peer has not acknowledged.
+func (l *Loop) Unacked(id int) (bytes int, known bool) {
+	s := &l.socks[id]
+	if s.fd < 0 {
+		return 0, false
+	}
+	n, err := unix.IoctlGetInt(int(s.fd), unix.TIOCOUTQ) // SIOCOUTQ, as it is called for sockets
+	return n, err == nil
+}
