@@ -2,55 +2,11 @@ package amqp10
 
 import (
 	"fmt"
-	"math/rand/v2"
-	"slices"
 	"testing"
 
 	"github.com/mqlab/mqlab/internal/proto"
+	"github.com/mqlab/mqlab/internal/proto/prototest"
 )
-
-// needer is what both sides are besides a session.
-type needer interface {
-	proto.Session
-	Need(in []byte) int
-}
-
-// transcript feeds in, cut into chunks by chunk, and returns all that happened, in words. What is said to settle or to
-// keep alive depends on how it is cut, hence only its end is part of the transcript, and no disposition.
-func transcript(t *testing.T, s needer, in []byte, chunk func(left int) int) (log []string) {
-	t.Helper()
-	out := s.Open(0, nil)
-	var ev proto.Event
-	var buffered []byte
-	for len(in) > 0 {
-		n := chunk(len(in))
-		buffered, in = append(buffered, in[:n]...), in[n:]
-		for {
-			claimed := s.Need(buffered)
-			before := len(out)
-			n, o, err := s.Feed(0, buffered, out, &ev)
-			if out = o; len(out) < before {
-				t.Fatal("Feed took back bytes")
-			}
-			if err != nil {
-				return append(log, err.Error(), said(out))
-			}
-			silent := ev.Kind == proto.None && ev.Err == nil
-			if n == 0 && silent {
-				break
-			}
-			if n > 0 && n < claimed {
-				t.Fatalf("Need says %d, Feed takes %d: %q", claimed, n, buffered)
-			}
-			if !silent {
-				log = append(log, fmt.Sprintf("%d %d %d %v %q %q %v", ev.Kind, ev.Token, ev.QoS, ev.Redelivered, ev.Topic, ev.Payload, ev.Err))
-				out = react(s, &ev, out)
-			}
-			buffered = buffered[n:]
-		}
-	}
-	return append(log, fmt.Sprintf("%d left", len(buffered)), said(out))
-}
 
 // said is what was sent, protocol headers and dispositions apart.
 func said(out []byte) (words string) {
@@ -73,7 +29,7 @@ func said(out []byte) (words string) {
 }
 
 // react does what makes more answers possible.
-func react(s needer, ev *proto.Event, out []byte) []byte {
+func react(s proto.Session, ev *proto.Event, out []byte) []byte {
 	switch s := s.(type) {
 	case *Client:
 		if ev.Kind == proto.Ready {
@@ -92,19 +48,10 @@ func react(s needer, ev *proto.Event, out []byte) []byte {
 }
 
 // sameHoweverCut checks that the way bytes arrive in does not matter.
-func sameHoweverCut(t *testing.T, open func() needer, in []byte, seed uint64) {
+func sameHoweverCut(t *testing.T, open func() proto.Session, in []byte, seed uint64) {
 	t.Helper()
-	whole := transcript(t, open(), in, func(left int) int { return left })
-	random := rand.New(rand.NewPCG(seed, 0))
-	cut := transcript(t, open(), in, func(left int) int { return 1 + random.IntN(min(left, 1+random.IntN(100))) })
-	if !slices.Equal(whole, cut) {
-		t.Errorf("in one piece: %q\nin many: %q", whole, cut)
-	}
-	if len(in) < 2000 {
-		if single := transcript(t, open(), in, func(int) int { return 1 }); !slices.Equal(whole, single) {
-			t.Errorf("in one piece: %q\nbyte by byte: %q", whole, single)
-		}
-	}
+	cut := prototest.Cut{Open: open, React: react, Said: said}
+	cut.Same(t, in, seed)
 }
 
 func FuzzClientFeed(f *testing.F) {
@@ -132,8 +79,8 @@ func FuzzClientFeed(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, in []byte, seed uint64) {
 		for _, cfg := range []*Config{fixed, each} {
-			sameHoweverCut(t, func() needer { return NewClient(cfg, "c") }, in, seed)
-			sameHoweverCut(t, func() needer { return NewClient(cfg, "c") }, join(hello, in), seed)
+			sameHoweverCut(t, func() proto.Session { return NewClient(cfg, "c") }, in, seed)
+			sameHoweverCut(t, func() proto.Session { return NewClient(cfg, "c") }, join(hello, in), seed)
 		}
 	})
 }
@@ -155,8 +102,8 @@ func FuzzServerFeed(f *testing.F) {
 	}
 	cfg := &ServerConfig{MaxMessage: 100, FrameMax: minFrame, Credit: 3, ConfirmEvery: 2}
 	f.Fuzz(func(t *testing.T, in []byte, seed uint64) {
-		sameHoweverCut(t, func() needer { return NewServer(cfg) }, in, seed)
-		sameHoweverCut(t, func() needer { return NewServer(cfg) }, join(hello, in), seed)
+		sameHoweverCut(t, func() proto.Session { return NewServer(cfg) }, in, seed)
+		sameHoweverCut(t, func() proto.Session { return NewServer(cfg) }, join(hello, in), seed)
 	})
 }
 

@@ -1,57 +1,11 @@
 package mqtt
 
 import (
-	"bytes"
-	"fmt"
 	"testing"
 
 	"github.com/mqlab/mqlab/internal/proto"
+	"github.com/mqlab/mqlab/internal/proto/prototest"
 )
-
-// transcript is all that a session said and did about some bytes.
-type transcript struct {
-	events []string
-	out    []byte
-	err    string
-	used   int
-}
-
-// play presents in to s, in pieces whose sizes are taken from cuts, and lets act answer each event.
-func play(t *testing.T, s proto.Session, in, cuts []byte, act func(ev *proto.Event, out []byte) []byte) transcript {
-	var tr transcript
-	for shown := 0; ; {
-		shown = len(in)
-		if len(cuts) > 0 {
-			shown, cuts = min(len(in), tr.used+1+int(cuts[0])%9), cuts[1:]
-		}
-		for {
-			var ev proto.Event
-			n, out, err := s.Feed(0, in[tr.used:shown], tr.out, &ev)
-			if n < 0 || n > shown-tr.used || len(out) < len(tr.out) {
-				t.Fatalf("Feed consumed %d of %d bytes, output went from %d to %d bytes", n, shown-tr.used, len(tr.out), len(out))
-			}
-			tr.out, tr.used = out, tr.used+n
-			if err != nil {
-				tr.err = err.Error()
-				return tr
-			}
-			if ev.Kind == proto.None && n == 0 {
-				break
-			}
-			if ev.Kind != proto.None {
-				tr.events = append(tr.events, fmt.Sprintf("%+v", ev))
-				tr.out = act(&ev, tr.out)
-			}
-		}
-		if shown == len(in) && len(cuts) == 0 {
-			return tr
-		}
-	}
-}
-
-func (a transcript) equal(b transcript) bool {
-	return fmt.Sprint(a.events) == fmt.Sprint(b.events) && bytes.Equal(a.out, b.out) && a.err == b.err && a.used == b.used
-}
 
 // FuzzClientFeed: whatever a broker sends, the client neither panics nor depends on how the bytes are cut.
 func FuzzClientFeed(f *testing.F) {
@@ -61,15 +15,15 @@ func FuzzClientFeed(f *testing.F) {
 		"\x20\x03\x00\x00\x00\x90\x04\x00\x03\x00\x01\xd0\x00\xe0\x01\x8b", "HTTP/1.1", "\x15\x03",
 	} {
 		for _, version := range []byte{V311, V5} {
-			f.Add(version == V5, []byte(in), []byte{1, 2, 3, 0, 0, 7})
+			f.Add(version == V5, []byte(in), uint64(1))
 		}
 	}
-	f.Fuzz(func(t *testing.T, v5 bool, in, cuts []byte) {
+	f.Fuzz(func(t *testing.T, v5 bool, in []byte, seed uint64) {
 		cfg := &Config{Version: V311, MaxPacketBytes: 1000, ReceiveMaximum: 3}
 		if v5 {
 			cfg.Version = V5
 		}
-		run := func(cuts []byte) transcript {
+		open := func() proto.Session {
 			c := NewClient(cfg, "id")
 			// A lost connection left three messages unacknowledged, one of them past PUBREC.
 			c.Open(0, nil)
@@ -80,21 +34,20 @@ func FuzzClientFeed(f *testing.F) {
 			publish(t, c, 2, 2, false)
 			publish(t, c, 3, 2, false)
 			feed(t, c, []byte{0x50, 2, 0, 3}, nil)
-			c.Open(0, nil)
-			return play(t, c, in, cuts, func(ev *proto.Event, out []byte) []byte {
-				switch ev.Kind {
-				case proto.Resend:
-					return append(out, publish(t, c, ev.Token, ev.QoS, true)...)
-				case proto.Ready:
-					out, _ = c.Subscribe(&proto.Subscription{Token: 9, Topic: "a"}, out)
-					return c.Barrier(1, out)
-				}
-				return out
-			})
+			return c
 		}
-		if whole, cut := run(nil), run(cuts); !whole.equal(cut) {
-			t.Errorf("whole: %+v\ncut:   %+v", whole, cut)
+		react := func(s proto.Session, ev *proto.Event, out []byte) []byte {
+			c := s.(*Client)
+			switch ev.Kind {
+			case proto.Resend:
+				return append(out, publish(t, c, ev.Token, ev.QoS, true)...)
+			case proto.Ready:
+				out, _ = c.Subscribe(&proto.Subscription{Token: 9, Topic: "a"}, out)
+				return c.Barrier(1, out)
+			}
+			return out
 		}
+		(&prototest.Cut{Open: open, React: react}).Same(t, in, seed)
 	})
 }
 
@@ -107,24 +60,20 @@ func FuzzServerFeed(f *testing.F) {
 			"\x30\x04\x00\x01tp\xc0\x00", "\x82\x06\x00\x01\x00\x01a\x00\xa2\x05\x00\x02\x00\x01a", "\xe0\x00",
 			"\x82\x0c\x00\x01\x00\x00\x01a\x00\x00\x02b/\x01", "\x34\x06\x00\x01t\x00\x07\x00\x62\x02\x00\x07\x40\x02\x00\x01\x50\x02\x00\x02",
 		} {
-			f.Add(append(NewClient(&cfg, "id").Open(0, nil), in...), []byte{1, 2, 3, 0, 0, 7})
+			f.Add(append(NewClient(&cfg, "id").Open(0, nil), in...), uint64(1))
 		}
 	}
-	f.Fuzz(func(t *testing.T, in, cuts []byte) {
-		run := func(cuts []byte) transcript {
-			s := NewServer(&ServerConfig{MaxPacketBytes: 1000, ReceiveMaximum: 3})
-			return play(t, s, in, cuts, func(ev *proto.Event, out []byte) []byte {
-				if ev.Kind != proto.Ready {
-					return out
-				}
-				for qos := range uint8(3) {
-					out, _ = s.Publish(&proto.Message{Token: uint64(qos), Topic: []byte("t"), QoS: qos}, out)
-				}
+	f.Fuzz(func(t *testing.T, in []byte, seed uint64) {
+		open := func() proto.Session { return NewServer(&ServerConfig{MaxPacketBytes: 1000, ReceiveMaximum: 3}) }
+		react := func(s proto.Session, ev *proto.Event, out []byte) []byte {
+			if ev.Kind != proto.Ready {
 				return out
-			})
+			}
+			for qos := range uint8(3) {
+				out, _ = s.(*Server).Publish(&proto.Message{Token: uint64(qos), Topic: []byte("t"), QoS: qos}, out)
+			}
+			return out
 		}
-		if whole, cut := run(nil), run(cuts); !whole.equal(cut) {
-			t.Errorf("whole: %+v\ncut:   %+v", whole, cut)
-		}
+		(&prototest.Cut{Open: open, React: react}).Same(t, in, seed)
 	})
 }

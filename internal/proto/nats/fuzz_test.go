@@ -2,57 +2,14 @@ package nats
 
 import (
 	"fmt"
-	"math/rand/v2"
-	"slices"
 	"testing"
 
 	"github.com/mqlab/mqlab/internal/proto"
+	"github.com/mqlab/mqlab/internal/proto/prototest"
 )
 
-// needer is what both sides are besides a session.
-type needer interface {
-	proto.Session
-	Need(in []byte) int
-}
-
-// transcript feeds in, cut into chunks by chunk, and returns all that happened, in words.
-func transcript(t *testing.T, s needer, in []byte, chunk func(left int) int) (log []string) {
-	t.Helper()
-	out := s.Open(0, nil)
-	var ev proto.Event
-	var buffered []byte
-	for len(in) > 0 {
-		n := chunk(len(in))
-		buffered, in = append(buffered, in[:n]...), in[n:]
-		for {
-			claimed := s.Need(buffered)
-			before := len(out)
-			n, o, err := s.Feed(0, buffered, out, &ev)
-			if out = o; len(out) < before {
-				t.Fatal("Feed took back bytes")
-			}
-			if err != nil {
-				return append(log, err.Error(), string(out))
-			}
-			if n == 0 {
-				if claimed > 0 && claimed <= len(buffered) {
-					t.Fatalf("Need says %d of %d bytes, Feed waits: %q", claimed, len(buffered), buffered)
-				}
-				break
-			}
-			if n != claimed {
-				t.Fatalf("Need says %d, Feed takes %d: %q", claimed, n, buffered)
-			}
-			log = append(log, fmt.Sprintf("%d %d %q %q %v", ev.Kind, ev.Token, ev.Topic, ev.Payload, ev.Err))
-			out = react(s, &ev, out)
-			buffered = buffered[n:]
-		}
-	}
-	return append(log, fmt.Sprintf("%d left", len(buffered)), string(out))
-}
-
 // react does what makes more answers possible.
-func react(s needer, ev *proto.Event, out []byte) []byte {
+func react(s proto.Session, ev *proto.Event, out []byte) []byte {
 	switch s := s.(type) {
 	case *Client:
 		if ev.Kind == proto.Ready {
@@ -75,19 +32,10 @@ func react(s needer, ev *proto.Event, out []byte) []byte {
 }
 
 // sameHoweverCut checks that the way bytes arrive in does not matter.
-func sameHoweverCut(t *testing.T, open func() needer, in []byte, seed uint64) {
+func sameHoweverCut(t *testing.T, open func() proto.Session, in []byte, seed uint64) {
 	t.Helper()
-	whole := transcript(t, open(), in, func(left int) int { return left })
-	random := rand.New(rand.NewPCG(seed, 0))
-	cut := transcript(t, open(), in, func(left int) int { return 1 + random.IntN(min(left, 1+random.IntN(100))) })
-	if !slices.Equal(whole, cut) {
-		t.Errorf("in one piece: %q\nin many: %q", whole, cut)
-	}
-	if len(in) < 2000 {
-		if single := transcript(t, open(), in, func(int) int { return 1 }); !slices.Equal(whole, single) {
-			t.Errorf("in one piece: %q\nbyte by byte: %q", whole, single)
-		}
-	}
+	cut := prototest.Cut{Open: open, React: react, Units: true}
+	cut.Same(t, in, seed)
 }
 
 func FuzzClientFeed(f *testing.F) {
@@ -103,8 +51,8 @@ func FuzzClientFeed(f *testing.F) {
 		f.Add([]byte(in), uint64(1))
 	}
 	f.Fuzz(func(t *testing.T, in []byte, seed uint64) {
-		sameHoweverCut(t, func() needer { return NewClient(&Config{}) }, in, seed)
-		sameHoweverCut(t, func() needer { return NewClient(&Config{}) }, append([]byte(hello), in...), seed)
+		sameHoweverCut(t, func() proto.Session { return NewClient(&Config{}) }, in, seed)
+		sameHoweverCut(t, func() proto.Session { return NewClient(&Config{}) }, append([]byte(hello), in...), seed)
 	})
 }
 
@@ -119,7 +67,7 @@ func FuzzJetStreamFeed(f *testing.F) {
 	} {
 		f.Add([]byte(in), uint64(1))
 	}
-	open := func() needer { return NewJetStream(&Config{}, &testStream, "me") }
+	open := func() proto.Session { return NewJetStream(&Config{}, &testStream, "me") }
 	f.Fuzz(func(t *testing.T, in []byte, seed uint64) {
 		sameHoweverCut(t, open, append([]byte(greeting+"PONG\r\n"), in...), seed)
 		sameHoweverCut(t, open, append([]byte(hello), in...), seed)
@@ -139,8 +87,8 @@ func FuzzServerFeed(f *testing.F) {
 	}
 	cfg := &ServerConfig{MaxPayload: 100}
 	f.Fuzz(func(t *testing.T, in []byte, seed uint64) {
-		sameHoweverCut(t, func() needer { return NewServer(cfg) }, in, seed)
-		sameHoweverCut(t, func() needer { return NewServer(cfg) }, append([]byte(hello), in...), seed)
+		sameHoweverCut(t, func() proto.Session { return NewServer(cfg) }, in, seed)
+		sameHoweverCut(t, func() proto.Session { return NewServer(cfg) }, append([]byte(hello), in...), seed)
 	})
 }
 

@@ -15,6 +15,8 @@ type Cut struct {
 	React func(s proto.Session, ev *proto.Event, out []byte) []byte
 	// Said, if set, turns what was sent into what must be the same: some protocols acknowledge more or less often.
 	Said func(out []byte) string
+	// Units says that the session's Need tells exactly what Feed takes. Otherwise Feed may take more at once.
+	Units bool
 }
 
 // Same feeds in as a whole, in pieces of lengths that follow from seed, and (where it is short) byte by byte. What a
@@ -45,7 +47,7 @@ func (c *Cut) transcript(t *testing.T, in []byte, chunk func(left int) int) (log
 		n := chunk(len(in))
 		buffered, in = append(buffered, in[:n]...), in[n:]
 		for {
-			before := len(out)
+			claimed, before := need(s, buffered), len(out)
 			n, o, err := s.Feed(0, buffered, out, &ev)
 			if out = o; len(out) < before || n > len(buffered) {
 				t.Fatal("Feed took back bytes, or consumed what is not there")
@@ -55,11 +57,16 @@ func (c *Cut) transcript(t *testing.T, in []byte, chunk func(left int) int) (log
 			}
 			silent := ev.Kind == proto.None && ev.Err == nil
 			if n == 0 && silent {
+				if c.Units && claimed > 0 && claimed <= len(buffered) {
+					t.Fatalf("Need says %d of %d bytes, Feed waits: %q", claimed, len(buffered), buffered)
+				}
 				break
 			}
+			if n > 0 && n < claimed || c.Units && n != claimed {
+				t.Fatalf("Need says %d, Feed takes %d: %q", claimed, n, buffered)
+			}
 			if !silent {
-				log = append(log, fmt.Sprintf("%d %d %d %v %q %q %v",
-					ev.Kind, ev.Token, ev.QoS, ev.Redelivered, ev.Topic, ev.Payload, ev.Err))
+				log = append(log, fmt.Sprintf("%+v", ev))
 				if c.React != nil {
 					out = c.React(s, &ev, out)
 				}
@@ -75,4 +82,12 @@ func (c *Cut) said(out []byte) string {
 		return c.Said(out)
 	}
 	return string(out)
+}
+
+// need is how many bytes a session says to need for its next unit; 0 = it does not tell.
+func need(s proto.Session, in []byte) int {
+	if n, ok := s.(interface{ Need(in []byte) int }); ok {
+		return n.Need(in)
+	}
+	return 0
 }

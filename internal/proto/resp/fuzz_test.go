@@ -1,43 +1,12 @@
 package resp
 
 import (
-	"fmt"
-	"math/rand/v2"
-	"slices"
 	"testing"
 	"time"
 
 	"github.com/mqlab/mqlab/internal/proto"
+	"github.com/mqlab/mqlab/internal/proto/prototest"
 )
-
-// transcript feeds in, cut into chunks by chunk, and returns all that happened, in words.
-func transcript(t *testing.T, s proto.Session, in []byte, chunk func(left int) int) (log []string) {
-	t.Helper()
-	out := s.Open(0, nil)
-	var ev proto.Event
-	var buffered []byte
-	for len(in) > 0 {
-		n := chunk(len(in))
-		buffered, in = append(buffered, in[:n]...), in[n:]
-		for {
-			before := len(out)
-			n, o, err := s.Feed(0, buffered, out, &ev)
-			if out = o; len(out) < before || n > len(buffered) {
-				t.Fatal("Feed took back bytes, or consumed what is not there")
-			}
-			if err != nil {
-				return append(log, err.Error(), string(out))
-			}
-			if n == 0 && ev.Kind == proto.None {
-				break
-			}
-			log = append(log, fmt.Sprintf("%d %d %d %v %q %q %v", ev.Kind, ev.Token, ev.QoS, ev.Redelivered, ev.Topic, ev.Payload, ev.Err))
-			out = react(s, &ev, out)
-			buffered = buffered[n:]
-		}
-	}
-	return append(log, fmt.Sprintf("%d left", len(buffered)), string(out))
-}
 
 // react does what makes more answers possible.
 func react(s proto.Session, ev *proto.Event, out []byte) []byte {
@@ -56,17 +25,8 @@ func react(s proto.Session, ev *proto.Event, out []byte) []byte {
 // sameHoweverCut checks that the way bytes arrive in does not matter.
 func sameHoweverCut(t *testing.T, open func() proto.Session, in []byte, seed uint64) {
 	t.Helper()
-	whole := transcript(t, open(), in, func(left int) int { return left })
-	random := rand.New(rand.NewPCG(seed, 0))
-	cut := transcript(t, open(), in, func(left int) int { return 1 + random.IntN(min(left, 1+random.IntN(100))) })
-	if !slices.Equal(whole, cut) {
-		t.Errorf("in one piece: %q\nin many: %q", whole, cut)
-	}
-	if len(in) < 2000 {
-		if single := transcript(t, open(), in, func(int) int { return 1 }); !slices.Equal(whole, single) {
-			t.Errorf("in one piece: %q\nbyte by byte: %q", whole, single)
-		}
-	}
+	cut := prototest.Cut{Open: open, React: react}
+	cut.Same(t, in, seed)
 }
 
 func FuzzPubSubFeed(f *testing.F) {
