@@ -4,10 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -108,165 +106,18 @@ func TestAMQP10ServerRefusesLibrary(t *testing.T) {
 	}
 }
 
-// amqp10Router is a minimal broker over our server sessions: whoever receives a message sends it on under one lock. What
-// flow control holds back waits in a backlog.
-type amqp10Router struct {
-	mu    sync.Mutex
-	peers []*amqp10Routed
-	turn  int // of shared subscriptions
-}
-
-// amqp10Routed is one connection of the router.
-type amqp10Routed struct {
-	*amqp10.Server
-	nc      net.Conn
-	out     []byte
-	subs    []amqp10Interest
-	backlog []proto.Message
-}
-
-type amqp10Interest struct {
-	token          uint64
-	pattern, group string
-	qos            uint8
-}
-
-// serveAMQP10 starts a router on a loopback port.
+// serveAMQP10 starts a router, which takes "group:pattern" for a shared subscription.
 func serveAMQP10(t *testing.T, cfg *amqp10.ServerConfig) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var all sync.WaitGroup
-	router := &amqp10Router{}
-	all.Go(func() {
-		for {
-			nc, err := l.Accept()
-			if err != nil {
-				return
+	router := prototest.Router{
+		Open:  func() proto.Server { return amqp10.NewServer(cfg) },
+		Match: func(_ proto.Server, i *prototest.Interest, topic []byte) bool { return amqp091.Match(i.Pattern, topic) },
+		Interest: func(_ proto.Server, i *prototest.Interest) {
+			if group, pattern, ok := strings.Cut(i.Pattern, ":"); ok {
+				i.Group, i.Pattern = group, pattern
 			}
-			p := &amqp10Routed{Server: amqp10.NewServer(cfg), nc: nc}
-			all.Go(func() { router.serve(p) })
-		}
-	})
-	t.Cleanup(func() {
-		_ = l.Close()
-		router.mu.Lock()
-		for _, p := range router.peers {
-			_ = p.nc.Close()
-		}
-		router.mu.Unlock()
-		all.Wait()
-	})
-	return l.Addr().String()
-}
-
-func (r *amqp10Router) serve(p *amqp10Routed) {
-	defer func() { _ = p.nc.Close() }()
-	r.mu.Lock()
-	r.peers = append(r.peers, p)
-	p.out = p.Open(0, p.out)
-	r.mu.Unlock()
-	begun := time.Now()
-	var in []byte
-	chunk := make([]byte, 32<<10)
-	for {
-		// The keep-alives of the suite are of a second: a look every tenth of it is enough.
-		_ = p.nc.SetReadDeadline(time.Now().Add(100 * time.Millisecond))
-		n, err := p.nc.Read(chunk)
-		in = append(in, chunk[:n]...)
-		if timeout := net.Error(nil); err != nil && (!errors.As(err, &timeout) || !timeout.Timeout()) {
-			break
-		}
-		used, err := r.handle(p, int64(time.Since(begun)), in)
-		if in = in[used:]; err != nil {
-			break
-		}
+		},
+		Full: amqp10.ErrNoRoom, Lower: true,
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	p.subs = nil
-}
-
-// handle feeds all whole units of in.
-func (r *amqp10Router) handle(p *amqp10Routed, now int64, in []byte) (used int, err error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	defer r.flush()
-	var ev proto.Event
-	for {
-		var n int
-		n, p.out, err = p.Feed(now, in[used:], p.out, &ev)
-		if err != nil {
-			return used, err
-		}
-		if n == 0 && ev.Kind == proto.None {
-			break
-		}
-		used += n
-		switch ev.Kind {
-		case proto.Subscribed:
-			i := amqp10Interest{token: ev.Token, pattern: string(ev.Topic), qos: ev.QoS}
-			if group, pattern, ok := strings.Cut(i.pattern, ":"); ok {
-				i.group, i.pattern = group, pattern
-			}
-			p.subs = append(p.subs, i)
-		case proto.Unsubscribed:
-			p.subs = slices.DeleteFunc(p.subs, func(i amqp10Interest) bool { return i.token == ev.Token })
-		case proto.Delivered:
-			r.route(&ev)
-		}
-	}
-	_, p.out, err = p.Tick(now, p.out)
-	return used, err
-}
-
-// route passes a message to every subscription that matches, and to one of each group.
-func (r *amqp10Router) route(ev *proto.Event) {
-	type member struct {
-		p *amqp10Routed
-		amqp10Interest
-	}
-	groups := map[string][]member{}
-	send := func(m member) {
-		m.p.backlog = append(m.p.backlog, proto.Message{
-			Topic: slices.Clone(ev.Topic), Payload: slices.Clone(ev.Payload), QoS: min(m.qos, ev.QoS), Sub: m.token,
-		})
-	}
-	for _, p := range r.peers {
-		for _, i := range p.subs {
-			switch {
-			case !amqp091.Match(i.pattern, ev.Topic):
-			case i.group != "":
-				groups[i.group] = append(groups[i.group], member{p, i})
-			default:
-				send(member{p, i})
-			}
-		}
-	}
-	for _, members := range groups {
-		r.turn++
-		send(members[r.turn%len(members)])
-	}
-}
-
-// flush writes what is to be sent to anybody. A peer that has gone is noticed by its own reader.
-func (r *amqp10Router) flush() {
-	for _, p := range r.peers {
-		sent := 0
-		for _, m := range p.backlog {
-			out, err := p.Publish(&m, p.out)
-			if errors.Is(err, amqp10.ErrNoRoom) {
-				break
-			}
-			p.out = out
-			sent++
-		}
-		p.backlog = p.backlog[sent:]
-		if len(p.out) > 0 {
-			_, _ = p.nc.Write(p.out)
-			p.out = p.out[:0]
-		}
-	}
+	return router.Serve(t)
 }

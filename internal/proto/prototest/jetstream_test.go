@@ -73,7 +73,7 @@ func TestJetStream(t *testing.T) {
 		for _, storage := range jetstreamStorages {
 			t.Run(storage, func(t *testing.T) {
 				t.Parallel()
-				prototest.RunSome(t, jetstreamProtocol(storage), b)
+				prototest.Run(t, jetstreamProtocol(storage), b)
 			})
 		}
 	})

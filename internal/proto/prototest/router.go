@@ -1,6 +1,7 @@
 package prototest
 
 import (
+	"errors"
 	"net"
 	"slices"
 	"sync"
@@ -10,25 +11,59 @@ import (
 	"github.com/mqlab/mqlab/internal/proto"
 )
 
-// Routed is the server's side of a connection that a router can serve.
-type Routed interface {
-	proto.Server
-	// Matches tells whether a message on topic is to be delivered to subscription sub of the peer.
-	Matches(sub uint64, topic []byte) bool
-}
-
-// Route starts a minimal broker over server sessions on a loopback port, and returns its address. open makes the session of
-// one connection. The broker ends with the test.
+// Router is a minimal broker over server sessions: it passes every message to all subscriptions that match, and to one of
+// each group. What flow control holds back waits in a backlog.
 //
 // Whoever receives a message sends it on under one lock, so that what a session answers to its peer stands behind all that
 // was delivered before.
-func Route(t *testing.T, open func() Routed) (addr string) {
+type Router struct {
+	Open  func() proto.Server // makes the session of one connection
+	Match func(s proto.Server, i *Interest, topic []byte) bool
+	// Interest, if set, completes what a Subscribed event says.
+	Interest func(s proto.Server, i *Interest)
+	// Publish, if set, is how a message goes from one session to another, instead of to.Publish.
+	Publish func(to, from proto.Server, m *proto.Message, out []byte) ([]byte, error)
+	Full    error // of Publish when flow control holds the message back; what else it does not take is dropped
+	// Lower says that a message keeps the QoS it was published with where that is lower than the subscription's.
+	Lower bool
+
+	mu    sync.Mutex
+	peers []*routed
+	turn  int // of groups
+	epoch time.Time
+}
+
+// Interest is a subscription at a Router.
+type Interest struct {
+	Token          uint64
+	Pattern, Group string
+	QoS            uint8
+}
+
+// routed is one connection of a router.
+type routed struct {
+	proto.Server
+	nc      net.Conn
+	out     []byte
+	subs    []Interest
+	backlog []held
+}
+
+// held is a message on its way.
+type held struct {
+	from *routed
+	m    proto.Message
+}
+
+// Serve listens on a loopback port until the test ends, and returns its address.
+func (r *Router) Serve(t *testing.T) (addr string) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, done := &router{epoch: time.Now()}, make(chan struct{})
+	r.epoch = time.Now()
+	done := make(chan struct{})
 	var all sync.WaitGroup
 	all.Go(func() { r.tick(done) })
 	all.Go(func() {
@@ -37,7 +72,7 @@ func Route(t *testing.T, open func() Routed) (addr string) {
 			if err != nil {
 				return
 			}
-			p := &routed{Routed: open(), nc: nc}
+			p := &routed{Server: r.Open(), nc: nc}
 			all.Go(func() { r.serve(p) })
 		}
 	})
@@ -54,26 +89,11 @@ func Route(t *testing.T, open func() Routed) (addr string) {
 	return l.Addr().String()
 }
 
-// router passes messages between its peers.
-type router struct {
-	mu    sync.Mutex
-	peers []*routed
-	epoch time.Time
-}
-
-// routed is one connection of a router.
-type routed struct {
-	Routed
-	nc   net.Conn
-	out  []byte
-	subs []uint64
-}
-
 // now is the sessions' clock.
-func (r *router) now() int64 { return int64(time.Since(r.epoch)) }
+func (r *Router) now() int64 { return int64(time.Since(r.epoch)) }
 
 // tick lets the sessions keep their connections alive until done is closed. The keep-alives of the suite are of a second.
-func (r *router) tick(done <-chan struct{}) {
+func (r *Router) tick(done <-chan struct{}) {
 	every := time.NewTicker(100 * time.Millisecond)
 	defer every.Stop()
 	for {
@@ -94,10 +114,10 @@ func (r *router) tick(done <-chan struct{}) {
 	}
 }
 
-func (r *router) serve(p *routed) {
+func (r *Router) serve(p *routed) {
 	defer func() { _ = p.nc.Close() }()
 	r.mu.Lock()
-	p.out = p.Open(r.now(), p.out)
+	p.out = p.Server.Open(r.now(), p.out)
 	r.peers = append(r.peers, p)
 	r.flush()
 	r.mu.Unlock()
@@ -119,7 +139,7 @@ func (r *router) serve(p *routed) {
 }
 
 // handle feeds all whole units of in.
-func (r *router) handle(p *routed, in []byte) (used int, err error) {
+func (r *Router) handle(p *routed, in []byte) (used int, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	defer r.flush()
@@ -133,40 +153,81 @@ func (r *router) handle(p *routed, in []byte) (used int, err error) {
 		used += n
 		switch ev.Kind {
 		case proto.Subscribed:
-			if !slices.Contains(p.subs, ev.Token) {
-				p.subs = append(p.subs, ev.Token)
+			i := Interest{Token: ev.Token, Pattern: string(ev.Topic), QoS: ev.QoS}
+			if r.Interest != nil {
+				r.Interest(p.Server, &i)
 			}
+			p.forget(ev.Token)
+			p.subs = append(p.subs, i)
 		case proto.Unsubscribed:
-			p.subs = slices.DeleteFunc(p.subs, func(token uint64) bool { return token == ev.Token })
+			p.forget(ev.Token)
 		case proto.Delivered:
-			if err := r.route(&ev); err != nil {
-				return used, err
-			}
-		case proto.Closed:
-			return used, net.ErrClosed
+			r.route(p, &ev)
 		}
 	}
 }
 
-// route passes a message to every subscription that it matches.
-func (r *router) route(ev *proto.Event) (err error) {
+func (p *routed) forget(token uint64) {
+	p.subs = slices.DeleteFunc(p.subs, func(i Interest) bool { return i.Token == token })
+}
+
+// route passes a message to every subscription that it matches, and to one of each group.
+func (r *Router) route(from *routed, ev *proto.Event) {
+	type member struct {
+		p *routed
+		i *Interest
+	}
+	groups := map[string][]member{}
+	send := func(to member) {
+		m := proto.Message{Topic: slices.Clone(ev.Topic), Payload: slices.Clone(ev.Payload), QoS: to.i.QoS, Sub: to.i.Token}
+		if r.Lower {
+			m.QoS = min(m.QoS, ev.QoS)
+		}
+		to.p.backlog = append(to.p.backlog, held{from, m})
+		r.drain(to.p)
+	}
 	for _, p := range r.peers {
-		for _, token := range p.subs {
-			if !p.Matches(token, ev.Topic) {
-				continue
-			}
-			m := proto.Message{Topic: ev.Topic, Payload: ev.Payload, Sub: token}
-			if p.out, err = p.Publish(&m, p.out); err != nil {
-				return err
+		for n := range p.subs {
+			switch to := (member{p, &p.subs[n]}); {
+			case !r.Match(p.Server, to.i, ev.Topic):
+			case to.i.Group != "":
+				group := to.i.Group + " " + to.i.Pattern
+				groups[group] = append(groups[group], to)
+			default:
+				send(to)
 			}
 		}
 	}
-	return nil
+	for _, members := range groups {
+		r.turn++
+		send(members[r.turn%len(members)])
+	}
+}
+
+// drain encodes what may be sent to a peer now.
+func (r *Router) drain(p *routed) {
+	sent := 0
+	publish := r.Publish
+	if publish == nil {
+		publish = func(to, _ proto.Server, m *proto.Message, out []byte) ([]byte, error) { return to.Publish(m, out) }
+	}
+	for n := range p.backlog {
+		out, err := publish(p.Server, p.backlog[n].from.Server, &p.backlog[n].m, p.out)
+		if err != nil && r.Full != nil && errors.Is(err, r.Full) {
+			break
+		}
+		if err == nil {
+			p.out = out
+		}
+		sent++
+	}
+	p.backlog = slices.Delete(p.backlog, 0, sent)
 }
 
 // flush writes what is to be sent to anybody. A peer that has gone is noticed by its own reader.
-func (r *router) flush() {
+func (r *Router) flush() {
 	for _, p := range r.peers {
+		r.drain(p)
 		if len(p.out) > 0 {
 			_, _ = p.nc.Write(p.out)
 			p.out = p.out[:0]

@@ -2,6 +2,7 @@ package prototest
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -26,7 +27,19 @@ type Protocol struct {
 	Retained       bool
 	Wills          bool
 	ReceiveMaximum bool // the subscriber can limit what the broker has in flight
+
+	Lacks []Feature
 }
+
+// Feature is something that most protocols have.
+type Feature string
+
+// What a protocol may lack.
+const (
+	Groups    Feature = "groups"
+	Wildcards Feature = "wildcards"
+	SizeLimit Feature = "size limit" // the broker, or the session, refuses a message that is too large
+)
 
 // Client is a session under test. Barrier is reported with its token once everything sent before it was handled.
 type Client interface {
@@ -82,13 +95,14 @@ func Run(t *testing.T, p *Protocol, b *Broker) {
 		run(true, "BigPayload"+q, with(s.bigPayload))
 		run(p.Sessions && qos > 0 && !b.LosesUnconfirmed, "Resend"+q, with(s.resend))
 	}
+	has := func(f Feature) bool { return !slices.Contains(p.Lacks, f) }
 	run(true, "ConfirmedSubscribe", s.confirmedSubscribe)
-	run(true, "PayloadNotKept", s.payloadNotKept)
-	run(true, "Wildcards", s.wildcards)
-	run(true, "Group", s.group)
+	run(has(Wildcards), "PayloadNotKept", s.payloadNotKept)
+	run(has(Wildcards), "Wildcards", s.wildcards)
+	run(has(Groups), "Group", s.group)
 	run(true, "KeepAlive", s.keepAlive)
 	run(b.Guarded != "", "Credentials", s.credentials)
-	run(b.Guarded != "", "MaxPacket", s.maxPacket)
+	run(b.Guarded != "" && has(SizeLimit), "MaxPacket", s.maxPacket)
 	run(p.Sessions, "KeptSession", s.keptSession)
 	run(p.Retained, "Retained", s.retained)
 	run(p.Wills, "Will", s.will)
