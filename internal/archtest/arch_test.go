@@ -80,6 +80,7 @@ var rules = []rule{
 	{"internal/link", nil, "a leaf: what happens to packets, not who moves them"},
 	{"internal/link/space", nil, "a leaf: namespaces, whatever they are for"},
 	{"internal/link/tun", []string{"internal/link", "internal/link/space", "internal/netns", "internal/clock", "internal/hist"}, "carries packets, whosever they are"},
+	{"internal/link/netem", []string{"internal/link", "internal/link/space", "internal/netns"}, "sets the kernel's own emulator"},
 	{"internal/link/linktest", []string{"internal/link", "internal/netns", "internal/clock", "internal/stat"}, "tests any network, whatever is behind it"},
 	{"internal/websocket", nil, "a leaf: carries bytes"},
 	{"internal/instrument", []string{"internal/proto", "internal/proto/*", "internal/clock"}, "sessions and a clock, nothing between"},

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/mqlab/mqlab/internal/link"
+	"github.com/mqlab/mqlab/internal/link/netem"
 	"github.com/mqlab/mqlab/internal/link/netstack"
 	"github.com/mqlab/mqlab/internal/link/proxy"
 	"github.com/mqlab/mqlab/internal/link/toxiproxy"
@@ -113,6 +114,7 @@ var backends = []backend{
 	{Tun, "the kernel's own TCP in two network namespaces, with unmodified clients and brokers; the reference", true, true, config(tun.Open)},
 	{Netstack, "TCP/IP stacks in this process, without any privilege; their retransmissions are not Linux's", false, true, config(netstack.Open)},
 	{Proxy, "byte streams: delay, rate, stalls and resets, but no packet loss; works everywhere", false, true, config(proxy.Open)},
+	{NetEm, "the kernel's own netem, where there is one; fewer options, to check tun against", true, false, config(netem.Open)},
 	{Toxiproxy, "the Toxiproxy that you run, by its HTTP API: delay and stalls only", false, false, openToxiproxy},
 }
 

@@ -100,6 +100,9 @@ func get(name string) (string, error) {
 	return strings.TrimSpace(string(b)), err
 }
 
+// FD is the descriptor by which the namespace is held.
+func (n *Space) FD() int { return n.fd }
+
 // Inode is the number by which the kernel tells the namespace from others; 0 if it does not say.
 func (n *Space) Inode() uint64 {
 	var s unix.Stat_t
