@@ -28,7 +28,7 @@ func (c *Core) CloseBooks(now int64) []StreamBook {
 	c.end = max(min(c.end, now), c.measure)
 	var books []StreamBook
 	var left ledger.Counts
-	for _, cl := range c.clients {
+	for cl := range c.all() {
 		if cl.watch != nil {
 			c.caughtUp(cl)
 		}

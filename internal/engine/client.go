@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"iter"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/mqlab/mqlab/internal/ledger"
@@ -20,22 +22,52 @@ const (
 	ready
 )
 
-// client is one connection. An idle one costs little: what only publishers or subscribers need hangs behind a pointer.
+// client is one connection. There may be very many, most of them idle: what only some need, or for a while, hangs behind a pointer.
 type client struct {
 	session proto.Client
 	pub     *publisher
 	sub     *SubscribeSpec
-	pend    *[]byte // what the socket did not take; nil = nothing
-	tick    int64   // when the session wants Tick
-	at      int64   // deadline in timers
-	attempt *attempt
-	watch   *watch // nil until an outage hits it
+	*spare        // never nil; to be changed through own only
+	at      int64 // when the session wants Tick; once in timers, its deadline there, which a publisher may have earlier
 	id      int32
 	number  uint32
 	slot    int32 // place in timers, -1 = none
 	state   state
 	full    bool // the socket takes no more bytes now
 	was     bool // has been ready before
+}
+
+// spare is what a connection needs while something is the matter with it.
+type spare struct {
+	pend    *[]byte // what the socket did not take; nil = nothing
+	attempt *attempt
+	watch   *watch // nil until an outage hits it
+}
+
+// noSpare is that of all connections with which nothing is the matter. It is never changed.
+var noSpare = &spare{}
+
+// own returns a spare that may be changed.
+func (cl *client) own() *spare {
+	if cl.spare == noSpare {
+		cl.spare = &spare{}
+	}
+	return cl.spare
+}
+
+// forgetPend drops what waits for the socket.
+func (cl *client) forgetPend() {
+	if cl.pend != nil {
+		cl.own().pend = nil
+		cl.tidy()
+	}
+}
+
+// tidy gives a spare back in which nothing is left.
+func (cl *client) tidy() {
+	if *cl.spare == *noSpare {
+		cl.spare = noSpare
+	}
 }
 
 // attempt is a connection that is being made; nil while it is ready.
@@ -49,7 +81,7 @@ type attempt struct {
 // making returns the attempt under way, a new one if there is none.
 func (cl *client) making() *attempt {
 	if cl.attempt == nil {
-		cl.attempt = &attempt{}
+		cl.own().attempt = &attempt{}
 	}
 	return cl.attempt
 }
@@ -57,9 +89,26 @@ func (cl *client) making() *attempt {
 // keep puts b behind what waits for the socket already.
 func (cl *client) keep(b []byte) {
 	if cl.pend == nil {
-		cl.pend = new([]byte)
+		cl.own().pend = new([]byte)
 	}
 	*cl.pend = append(*cl.pend, b...)
+}
+
+// tick is when the session wants Tick.
+func (cl *client) tick() int64 {
+	if cl.pub != nil {
+		return cl.pub.tick
+	}
+	return cl.at
+}
+
+// setTick notes when the session wants Tick.
+func (c *Core) setTick(cl *client, at int64) {
+	if cl.pub != nil {
+		cl.pub.tick = at // schedule makes the best of both
+		return
+	}
+	c.timers.set(cl, at)
 }
 
 // ClientSpec describes one connection.
@@ -86,9 +135,23 @@ type SubscribeSpec struct {
 	delivered uint64 // different messages of the measure window that came here
 }
 
+// Expect makes room for n connections.
+func (c *Core) Expect(n int) { c.clients = slices.Grow(c.clients, n-len(c.clients)) }
+
+// all iterates over the connections.
+func (c *Core) all() iter.Seq[*client] {
+	return func(yield func(*client) bool) {
+		for i := range c.clients {
+			if !yield(&c.clients[i]) {
+				return
+			}
+		}
+	}
+}
+
 // Add registers a connection and returns its id, counted from 0. The Wire has yet to dial it.
 func (c *Core) Add(s ClientSpec) int {
-	cl := &client{session: s.Session, id: int32(len(c.clients)), number: s.Number, slot: -1, tick: math.MaxInt64, at: math.MaxInt64}
+	cl := client{session: s.Session, spare: noSpare, id: int32(len(c.clients)), number: s.Number, slot: -1, at: math.MaxInt64}
 	if s.Publish != nil {
 		cl.pub = newPublisher(s.Publish)
 		if c.Follow {
@@ -133,8 +196,9 @@ func (c *Core) Dialling(id int, now int64) {
 // Connected tells that connection id carries bytes; tcp and tls are how long its parts took (tls 0 = none).
 func (c *Core) Connected(id int, now int64, tcp, tls time.Duration) {
 	c.rotate(now)
-	cl := c.clients[id]
-	cl.state, cl.full, cl.pend = opening, false, nil
+	cl := &c.clients[id]
+	cl.state, cl.full = opening, false
+	cl.forgetPend()
 	if cl.watch != nil {
 		cl.watch.dark, cl.watch.rest = nil, nil
 	}
@@ -152,7 +216,7 @@ func (c *Core) Connected(id int, now int64, tcp, tls time.Duration) {
 // Lost tells that connection id died or could not be made. It is dialled again where the settings say so.
 func (c *Core) Lost(id int, now int64, err error) {
 	c.rotate(now)
-	cl := c.clients[id]
+	cl := &c.clients[id]
 	if cl.dark() {
 		c.wire.Hangup(id)
 		cl.watch.dark.end = cmp.Or(err, ErrClosed)
@@ -165,7 +229,7 @@ func (c *Core) Lost(id int, now int64, err error) {
 // again with more bytes behind it. kernel is when the kernel received the last of these bytes, 0 if unknown.
 func (c *Core) Receive(id int, now, kernel int64, in []byte) int {
 	c.rotate(now)
-	cl := c.clients[id]
+	cl := &c.clients[id]
 	if cl.dark() && !cl.watch.dark.open {
 		cl.watch.dark.in = append(cl.watch.dark.in, in...)
 		return len(in)
@@ -287,7 +351,7 @@ func (c *Core) settled(cl *client, now int64) {
 		return
 	}
 	cl.state = ready
-	cl.tick = now
+	c.setTick(cl, now)
 	c.progress.Ready++
 	c.conns.Established++
 	r := c.recorder(cl)
@@ -299,7 +363,9 @@ func (c *Core) settled(cl *client, now int64) {
 		c.conns.Reconnected++
 		c.event(now, "reconnected", cl, "")
 	}
-	cl.was, cl.attempt = true, nil
+	cl.was = true
+	cl.own().attempt = nil
+	cl.tidy()
 	c.schedule(cl)
 }
 
@@ -363,7 +429,8 @@ func (c *Core) drop(cl *client, now int64, err error) {
 	if cl.pub != nil {
 		cl.pub.cutFlow()
 	}
-	cl.state, cl.full, cl.pend = down, true, nil
+	cl.state, cl.full = down, true
+	cl.forgetPend()
 	if cl.watch != nil {
 		cl.watch.dark, cl.watch.rest = nil, nil
 	}
@@ -406,7 +473,7 @@ func (c *Core) Stopping() bool { return c.stopping }
 // Goodbye closes all connections gracefully. Nothing is dialled again.
 func (c *Core) Goodbye(now int64) {
 	c.stopping = true
-	for _, cl := range c.clients {
+	for cl := range c.all() {
 		if cl.state != down {
 			c.send(cl, cl.session.Close(c.out[:0]), now)
 			cl.state = down

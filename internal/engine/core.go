@@ -61,7 +61,7 @@ const turn = 32
 type Core struct {
 	Settings
 	wire    Wire
-	clients []*client
+	clients []client
 	timers  timers
 	due     []*client // scratch of Advance
 	out     []byte    // scratch: bytes of a batch or of an answer
@@ -96,6 +96,7 @@ func New(s Settings, w Wire) *Core {
 		pubs:   recorder{group: Publishers, boundary: math.MaxInt64},
 		subs:   recorder{group: Subscribers, boundary: math.MaxInt64},
 	}
+	c.timers.clients = &c.clients
 	return c
 }
 
@@ -210,7 +211,7 @@ func (c *Core) Begin(start, measure, end int64) {
 
 // Publish lets the publishers follow the schedule.
 func (c *Core) Publish() {
-	for _, cl := range c.clients {
+	for cl := range c.all() {
 		if cl.pub == nil {
 			continue
 		}
@@ -228,7 +229,7 @@ func (c *Core) Advance(now int64) int64 {
 	c.rotate(now)
 	c.due = c.timers.popDue(now, c.due[:0])
 	for _, cl := range c.due {
-		if cl.state == ready && cl.tick <= now {
+		if cl.state == ready && cl.tick() <= now {
 			c.tickClient(cl, now)
 		}
 		if cl.pub != nil {
@@ -243,14 +244,14 @@ func (c *Core) Advance(now int64) int64 {
 // Writable tells that connection id takes bytes again.
 func (c *Core) Writable(id int, now int64) {
 	c.rotate(now)
-	cl := c.clients[id]
+	cl := &c.clients[id]
 	if cl.dark() {
 		return
 	}
 	cl.full = false
 	if cl.pend != nil {
 		pend := *cl.pend
-		cl.pend = nil
+		cl.forgetPend()
 		if cl.pub != nil && cl.pub.flow != nil {
 			cl.pub.flow.handed -= uint64(len(pend)) // it is handed over again
 		}
@@ -268,7 +269,7 @@ func (c *Core) Writable(id int, now int64) {
 func (c *Core) tickClient(cl *client, now int64) {
 	next, out, err := cl.session.Tick(now, c.out[:0])
 	c.out = out[:0]
-	cl.tick = next
+	c.setTick(cl, next)
 	c.send(cl, out, now)
 	if err != nil {
 		c.drop(cl, now, err)
@@ -279,7 +280,7 @@ func (c *Core) tickClient(cl *client, now int64) {
 func (c *Core) schedule(cl *client) {
 	at := int64(math.MaxInt64)
 	if cl.state == ready {
-		at = cl.tick
+		at = cl.tick()
 	}
 	if cl.pub != nil {
 		at = min(at, cl.pub.next(cl))
@@ -318,12 +319,13 @@ func (c *Core) send(cl *client, b []byte, now int64) {
 // Unsent gives back the end of what Send took of connection id: the socket did not take it. Core.Writable must be called
 // once it does.
 func (c *Core) Unsent(id int, rest []byte) {
-	cl := c.clients[id]
+	cl := &c.clients[id]
 	if cl.state == down {
 		return
 	}
 	later := cl.pend
-	cl.full, cl.pend = true, nil
+	cl.full = true
+	cl.forgetPend()
 	cl.keep(rest)
 	if later != nil {
 		cl.keep(*later)

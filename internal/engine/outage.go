@@ -55,7 +55,7 @@ type resetter interface{ Reset(id int) }
 // BeginOutage breaks connections. Whether new ones can be made meanwhile is up to the dialer.
 func (c *Core) BeginOutage(now int64, o Outage) {
 	c.rotate(now)
-	for _, cl := range c.clients {
+	for cl := range c.all() {
 		if cl.state == down || !o.hits(cl) {
 			continue
 		}
@@ -85,7 +85,7 @@ func (o *Outage) hits(cl *client) bool {
 func (c *Core) EndOutage(now int64) {
 	c.rotate(now)
 	c.mended = now
-	for _, cl := range c.clients {
+	for cl := range c.all() {
 		if cl.dark() && !cl.watch.dark.whole {
 			c.enlighten(cl, now)
 		}
@@ -98,7 +98,7 @@ func (c *Core) EndOutage(now int64) {
 // Drip lets n bytes through every black hole, each way.
 func (c *Core) Drip(now int64, n int) {
 	c.rotate(now)
-	for _, cl := range c.clients {
+	for cl := range c.all() {
 		if !cl.dark() || cl.watch.dark.whole || cl.watch.dark.end != nil {
 			continue
 		}
@@ -115,7 +115,7 @@ func (c *Core) dripOut(cl *client, now int64, n int) {
 	sent, _, err := c.wire.Send(int(cl.id), pend[:min(n, len(pend))])
 	c.recorder(cl).window().InWindow.BytesOut += uint64(sent)
 	if *cl.pend = pend[sent:]; len(pend) == sent {
-		cl.pend = nil
+		cl.forgetPend()
 	}
 	cl.full = len(pend)-sent >= darkBytes
 	if err != nil {

@@ -143,8 +143,8 @@ func TestBurstComesOnTop(t *testing.T) {
 }
 
 func TestTimersGiveClientsInOrder(t *testing.T) {
-	var h timers
 	clients := make([]client, 200)
+	h := timers{clients: &clients}
 	for i := range clients {
 		clients[i] = client{id: int32(i), slot: -1, at: math.MaxInt64}
 		h.set(&clients[i], int64((i*7919)%199))

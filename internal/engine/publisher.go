@@ -46,6 +46,7 @@ type publisher struct {
 	PublishSpec
 	start   int64
 	end     int64
+	tick    int64  // when the session wants Tick
 	hand    cursor // next message to hand over
 	back    cursor // first message of the backlog
 	backlog uint64
@@ -60,7 +61,7 @@ type publisher struct {
 }
 
 func newPublisher(s *PublishSpec) *publisher {
-	return &publisher{PublishSpec: *s, free: -1}
+	return &publisher{PublishSpec: *s, free: -1, tick: math.MaxInt64}
 }
 
 func (p *publisher) begin(start, end int64) {

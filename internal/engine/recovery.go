@@ -68,7 +68,7 @@ type span struct{ next, low, high, live uint64 }
 // watched returns the watch of a connection that an outage hits.
 func (c *Core) watched(cl *client) *watch {
 	if cl.watch == nil {
-		cl.watch = &watch{}
+		cl.own().watch = &watch{}
 	}
 	if cl.state == ready {
 		c.recovery.Affected++

@@ -59,7 +59,7 @@ func (c *Core) followAll(now int64) {
 		return
 	}
 	c.followed = now
-	for _, cl := range c.clients {
+	for cl := range c.all() {
 		c.follow(cl)
 	}
 	if c.atEnd == nil && now >= c.end {

@@ -2,14 +2,20 @@ package engine
 
 import "math"
 
-// timers is a binary heap of clients by their next deadline. A client that has none is not in it.
-type timers struct{ heap []*client }
+// timers is a binary heap of connections, by number, ordered by their next deadline. One that has none is not in it.
+type timers struct {
+	heap    []int32
+	clients *[]client
+}
+
+// client is the one at place i.
+func (t *timers) client(i int) *client { return &(*t.clients)[t.heap[i]] }
 
 func (t *timers) next() int64 {
 	if len(t.heap) == 0 {
 		return math.MaxInt64
 	}
-	return t.heap[0].at
+	return t.client(0).at
 }
 
 // set moves cl to deadline at; math.MaxInt64 takes it out.
@@ -20,8 +26,9 @@ func (t *timers) set(cl *client, at int64) {
 	case cl.slot < 0 && at == math.MaxInt64:
 	case cl.slot < 0:
 		cl.slot = int32(len(t.heap))
-		t.heap = append(t.heap, cl)
+		t.heap = append(t.heap, cl.id)
 		t.up(int(cl.slot))
+	case at == old:
 	case at == math.MaxInt64:
 		t.remove(cl)
 	case at < old:
@@ -33,8 +40,11 @@ func (t *timers) set(cl *client, at int64) {
 
 // popDue takes out and appends to due the clients whose deadline is not after now, the longest overdue first, up to a turn.
 func (t *timers) popDue(now int64, due []*client) []*client {
-	for len(t.heap) > 0 && t.heap[0].at <= now && len(due) < turn {
-		cl := t.heap[0]
+	for len(t.heap) > 0 && len(due) < turn {
+		cl := t.client(0)
+		if cl.at > now {
+			break
+		}
 		t.remove(cl)
 		due = append(due, cl)
 	}
@@ -44,7 +54,6 @@ func (t *timers) popDue(now int64, due []*client) []*client {
 func (t *timers) remove(cl *client) {
 	i, last := int(cl.slot), len(t.heap)-1
 	t.swap(i, last)
-	t.heap[last] = nil
 	t.heap = t.heap[:last]
 	cl.slot = -1
 	if i < last {
@@ -55,13 +64,13 @@ func (t *timers) remove(cl *client) {
 
 func (t *timers) swap(i, j int) {
 	t.heap[i], t.heap[j] = t.heap[j], t.heap[i]
-	t.heap[i].slot, t.heap[j].slot = int32(i), int32(j)
+	t.client(i).slot, t.client(j).slot = int32(i), int32(j)
 }
 
 func (t *timers) up(i int) {
 	for i > 0 {
 		parent := (i - 1) / 2
-		if t.heap[parent].at <= t.heap[i].at {
+		if t.client(parent).at <= t.client(i).at {
 			return
 		}
 		t.swap(i, parent)
@@ -75,10 +84,10 @@ func (t *timers) down(i int) {
 		if child >= len(t.heap) {
 			return
 		}
-		if r := child + 1; r < len(t.heap) && t.heap[r].at < t.heap[child].at {
+		if r := child + 1; r < len(t.heap) && t.client(r).at < t.client(child).at {
 			child = r
 		}
-		if t.heap[i].at <= t.heap[child].at {
+		if t.client(i).at <= t.client(child).at {
 			return
 		}
 		t.swap(i, child)

@@ -32,7 +32,8 @@ func (l *Loop) Hangup(id int) {
 		l.free(id) // its protocol has no goodbye
 		return
 	}
-	s.leaving, s.part = true, nil
+	s.leaving = true
+	l.forget(id, s)
 	l.leaving++
 	if s.stopped {
 		s.stopped = false
@@ -60,6 +61,7 @@ func (l *Loop) shut(id int) {
 	if s.leaving {
 		l.leaving--
 	}
+	l.forget(id, s)
 	*s = sock{fd: -1}
 }
 

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"math"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -51,6 +52,7 @@ type Loop struct {
 	epoll   int
 	paces   map[int]*engine.ReadPace // of the connections that read slowly on purpose
 	slow    []int                    // those that pause before reading on
+	parts   map[int32]*[]byte        // incomplete units that wait for more bytes
 
 	batch   *batch // nil = each send is a call
 	leaving int    // connections that have said goodbye and wait for the other end
@@ -73,8 +75,8 @@ type Loop struct {
 
 // sock is one connection's place in the loop.
 type sock struct {
-	part    *[]byte // an incomplete unit that waits for more bytes; nil = none
 	fd      int32
+	part    bool // an incomplete unit waits for more bytes, among the loop's parts
 	armed   bool // waiting for EPOLLOUT
 	queued  bool // has something in the batch
 	polite  bool // has said goodbye
@@ -92,7 +94,7 @@ func New(cfg Config, settings engine.Settings, dialer engine.Dialer) (*Loop, err
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("eventfd: %w", err), unix.Close(epoll))
 	}
-	l := &Loop{cfg: cfg, dialer: dialer, epoll: epoll, waker: waker, buf: make([]byte, readBytes), paces: map[int]*engine.ReadPace{}, dialers: map[int]engine.Dialer{}}
+	l := &Loop{cfg: cfg, dialer: dialer, epoll: epoll, waker: waker, buf: make([]byte, readBytes), paces: map[int]*engine.ReadPace{}, dialers: map[int]engine.Dialer{}, parts: map[int32]*[]byte{}}
 	l.Core = engine.New(settings, l)
 	err = l.watch(waker, -1, unix.EPOLLIN, unix.EPOLL_CTL_ADD)
 	if err == nil && cfg.Ring {
@@ -102,6 +104,12 @@ func New(cfg Config, settings engine.Settings, dialer engine.Dialer) (*Loop, err
 		return nil, errors.Join(err, unix.Close(waker), unix.Close(epoll))
 	}
 	return l, nil
+}
+
+// Expect makes room for n connections.
+func (l *Loop) Expect(n int) {
+	l.socks = slices.Grow(l.socks, n-len(l.socks))
+	l.Core.Expect(n)
 }
 
 // Add registers a connection; pace limits how fast it reads (nil = as fast as it can). It must be called before Run.

@@ -34,6 +34,7 @@ func (l *Loop) Abandon(id int) {
 	_ = unix.EpollCtl(l.epoll, unix.EPOLL_CTL_DEL, int(s.fd), nil) // it is there
 	l.unplace(id)
 	l.abandoned = append(l.abandoned, int(s.fd))
+	l.forget(id, s)
 	*s = sock{fd: -1}
 }
 

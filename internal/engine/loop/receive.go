@@ -18,7 +18,7 @@ import (
 
 // read takes what has arrived on one connection, one buffer at most.
 func (l *Loop) read(id int, s *sock) {
-	buf, have := l.buffer(s)
+	buf, have := l.buffer(id, s)
 	room := buf[have:]
 	pace := l.paces[id]
 	if pace != nil {
@@ -50,7 +50,7 @@ func (l *Loop) read(id int, s *sock) {
 	if s.fd < 0 {
 		return
 	}
-	l.keep(s, in[used:])
+	l.keep(id, s, in[used:])
 }
 
 // largeUnit is from how many bytes on an incomplete unit is gathered in a buffer of its connection's own.
@@ -58,30 +58,42 @@ const largeUnit = readBytes / 2
 
 // buffer returns where to read, and how many bytes of an incomplete unit stand there in front. There is room for as much
 // as half a shared buffer behind them.
-func (l *Loop) buffer(s *sock) (buf []byte, have int) {
-	if s.part == nil {
+func (l *Loop) buffer(id int, s *sock) (buf []byte, have int) {
+	if !s.part {
 		return l.buf, 0
 	}
-	have = len(*s.part)
+	part := l.parts[int32(id)]
+	have = len(*part)
 	if have < largeUnit {
-		return l.buf, copy(l.buf, *s.part)
+		return l.buf, copy(l.buf, *part)
 	}
-	if cap(*s.part)-have < largeUnit {
-		*s.part = slices.Grow(*s.part, have)
+	if cap(*part)-have < largeUnit {
+		*part = slices.Grow(*part, have)
 	}
-	return (*s.part)[:cap(*s.part)], have
+	return (*part)[:cap(*part)], have
 }
 
 // keep stores what was not consumed, to stand in front of what comes next.
-func (l *Loop) keep(s *sock, rest []byte) {
-	switch {
-	case len(rest) == 0:
-		s.part = nil
-	case s.part != nil && len(rest) <= cap(*s.part):
-		*s.part = (*s.part)[:copy((*s.part)[:cap(*s.part)], rest)]
-	default:
-		part := append(make([]byte, 0, 2*len(rest)), rest...)
-		s.part = &part
+func (l *Loop) keep(id int, s *sock, rest []byte) {
+	if len(rest) == 0 {
+		l.forget(id, s)
+		return
+	}
+	if s.part {
+		if part := l.parts[int32(id)]; len(rest) <= cap(*part) {
+			*part = (*part)[:copy((*part)[:cap(*part)], rest)]
+			return
+		}
+	}
+	part := append(make([]byte, 0, 2*len(rest)), rest...)
+	l.parts[int32(id)], s.part = &part, true
+}
+
+// forget drops the incomplete unit of a connection.
+func (l *Loop) forget(id int, s *sock) {
+	if s.part {
+		delete(l.parts, int32(id))
+		s.part = false
 	}
 }
 
