@@ -50,7 +50,7 @@ func listener(t *testing.T, protocol string) (c *engine.Core, windows func() str
 	t.Helper()
 	var all []ledger.Window
 	spec := engine.ClientSpec{Subscribe: &engine.SubscribeSpec{
-		Subscriptions: []proto.Subscription{{Topic: "bench/topic", Token: 7}}, Trackers: make([]ledger.Tracker, 1),
+		Subscriptions: engine.These{{Topic: "bench/topic", Token: 7}}, Trackers: make([]ledger.Tracker, 1),
 	}}
 	spec.Session = mqtt.NewClient(&mqtt.Config{Version: mqtt.V311, CleanStart: true}, "c")
 	answers := []string{"\x20\x02\x00\x00", "\x90\x03\x00\x01\x00"}

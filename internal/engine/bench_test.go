@@ -6,7 +6,6 @@ import (
 
 	"github.com/mqlab/mqlab/internal/engine"
 	"github.com/mqlab/mqlab/internal/ledger"
-	"github.com/mqlab/mqlab/internal/proto"
 	"github.com/mqlab/mqlab/internal/proto/mqtt"
 	"github.com/mqlab/mqlab/internal/stamp"
 )
@@ -61,7 +60,7 @@ func publishing(tb testing.TB) *engine.Core {
 func receiving(tb testing.TB, n int) (receive func(), c *engine.Core) {
 	trackers := make([]ledger.Tracker, 1)
 	c = busyCore(tb, engine.ClientSpec{Subscribe: &engine.SubscribeSpec{
-		Subscriptions: []proto.Subscription{{Topic: "bench/topic"}}, Trackers: trackers,
+		Subscriptions: engine.These{{Topic: "bench/topic"}}, Trackers: trackers,
 	}})
 	var in []byte
 	for seq := range n {

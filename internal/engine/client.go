@@ -123,7 +123,7 @@ type ClientSpec struct {
 // SubscribeSpec says what a connection receives: streams FirstStream … FirstStream+len(Trackers)-1. It belongs to the Core
 // that it was added to.
 type SubscribeSpec struct {
-	Subscriptions []proto.Subscription
+	Subscriptions Subscriptions
 	FirstStream   uint32
 	Trackers      []ledger.Tracker // shared subscriptions give the same slice to all members
 	// FirstLeg hears at the near end of a bridge what others are to get behind it: nothing of it counts but how long it
@@ -135,8 +135,20 @@ type SubscribeSpec struct {
 	delivered uint64 // different messages of the measure window that came here
 }
 
+// Subscriptions tells what a connection that receives n streams from first on asks its broker for. It is asked whenever one
+// connects, so that nobody needs to keep the topics of all.
+type Subscriptions interface {
+	Subscriptions(first uint32, n int) []proto.Subscription
+}
+
+// These are subscriptions that are the same for every stream.
+type These []proto.Subscription
+
+// Subscriptions implements the interface of this name.
+func (t These) Subscriptions(uint32, int) []proto.Subscription { return t }
+
 // Expect makes room for n connections.
-func (c *Core) Expect(n int) { c.clients = slices.Grow(c.clients, n-len(c.clients)) }
+func (c *Core) Expect(n int) { c.clients = slices.Grow(c.clients, max(n-len(c.clients), 0)) }
 
 // all iterates over the connections.
 func (c *Core) all() iter.Seq[*client] {
@@ -321,9 +333,10 @@ func (c *Core) accepted(cl *client, now int64) {
 	}
 	cl.state = subscribing
 	if cl.sub != nil {
-		cl.sub.left = int32(len(cl.sub.Subscriptions))
-		for i := range cl.sub.Subscriptions {
-			out, err := cl.session.Subscribe(&cl.sub.Subscriptions[i], c.out)
+		list := cl.sub.Subscriptions.Subscriptions(cl.sub.FirstStream, len(cl.sub.Trackers))
+		cl.sub.left = int32(len(list))
+		for i := range list {
+			out, err := cl.session.Subscribe(&list[i], c.out)
 			if err != nil {
 				c.fail(err)
 				return

@@ -25,7 +25,7 @@ func TestOutage(t *testing.T) {
 		},
 	})
 	w.Add(engine.ClientSpec{Session: mqtt.NewClient(&mqtt.Config{Version: mqtt.V5, CleanStart: true}, "sub"), Subscribe: &engine.SubscribeSpec{
-		Subscriptions: []proto.Subscription{{Topic: "a"}}, Trackers: make([]ledger.Tracker, 1),
+		Subscriptions: engine.These{{Topic: "a"}}, Trackers: make([]ledger.Tracker, 1),
 	}})
 	w.Run(int64(time.Second))
 	w.Core.Lost(0, w.Now(), engine.ErrClosed)

@@ -46,7 +46,7 @@ func newOutageTrial(t *testing.T, qos uint8, pause time.Duration) *outageTrial {
 	})
 	session := &mqtt.Config{Version: mqtt.V5, CleanStart: true, KeepAlive: outageKeepAlive}
 	o.Add(engine.ClientSpec{Session: mqtt.NewClient(session, "sub"), Subscribe: &engine.SubscribeSpec{
-		Subscriptions: []proto.Subscription{{Topic: "a", QoS: qos}}, Trackers: make([]ledger.Tracker, 1),
+		Subscriptions: engine.These{{Topic: "a", QoS: qos}}, Trackers: make([]ledger.Tracker, 1),
 	}})
 	o.Add(engine.ClientSpec{Session: mqtt.NewClient(session, "pub"), Publish: &engine.PublishSpec{
 		Topic: []byte("a"), QoS: qos, Window: 1000,

@@ -48,7 +48,7 @@ func stallTrial(t *testing.T, window int) (receipts []engine.Sample, sum ledger.
 	})
 	session := &mqtt.Config{Version: mqtt.V5, CleanStart: true}
 	w.Add(engine.ClientSpec{Session: mqtt.NewClient(session, "sub"), Subscribe: &engine.SubscribeSpec{
-		Subscriptions: []proto.Subscription{{Topic: "a", QoS: 1}}, Trackers: make([]ledger.Tracker, 1),
+		Subscriptions: engine.These{{Topic: "a", QoS: 1}}, Trackers: make([]ledger.Tracker, 1),
 	}})
 	w.Add(engine.ClientSpec{Session: mqtt.NewClient(session, "pub"), Publish: &engine.PublishSpec{
 		Topic: []byte("a"), QoS: 1, Window: window,

@@ -46,7 +46,7 @@ func (s *sessions) amqp091(cred Credentials) (dialect, error) {
 	}
 	s.amqp = cfg
 	client := func(id string) proto.Client { return amqp091.NewClient(cfg, id) }
-	return dialect{client, client, ".", t.Params.QoS}, cfg.Validate()
+	return dialect{pub: client, sub: client, separator: ".", qos: t.Params.QoS}, cfg.Validate()
 }
 
 // amqp10Credit is how many messages a broker may have under way to a subscription, unless the scenario says.

@@ -58,6 +58,7 @@ func newShard(d driver, core *engine.Core) shard {
 
 // driver moves the bytes of one Core: loop.Loop or routine.Routines.
 type driver interface {
+	Expect(n int)
 	Add(s engine.ClientSpec, pace *engine.ReadPace) int
 	Dial(id int, at int64)
 	Do(f func(now int64))
@@ -199,6 +200,11 @@ func (w *Local) makeShards(p *plan.Params) error {
 
 // fill spreads the connections over the shards: publisher and subscriber n of a pair share one. Subscribers come first.
 func (w *Local) fill(s *sessions) {
+	all := w.share.Publishers.Len() + w.share.Subscribers.Len()
+	w.clients = make([]place, 0, all)
+	for i := range w.shards {
+		w.shards[i].Expect((all + len(w.shards) - 1) / len(w.shards))
+	}
 	w.addSubscribers(s.subscriber, w.hear, readPace)
 	if w.share.Trial.Subject.Bridge != nil {
 		w.addSubscribers(s.firstLeg, w.dial, func(*plan.Params) *engine.ReadPace { return nil })

@@ -36,6 +36,7 @@ type dialect struct {
 	pub, sub  func(id string) proto.Client
 	separator string // between topic levels
 	qos       uint8  // of subscriptions
+	topics    *topics
 }
 
 func newSessions(share *Share, cred Credentials, secure bool) (*sessions, error) {
@@ -48,6 +49,9 @@ func newSessions(share *Share, cred Credentials, secure bool) (*sessions, error)
 	s.sub = s.pub
 	if other := subject.SubscribeProtocol(); other != subject.Protocol {
 		s.sub, err = s.speak(other, cred, secure)
+	}
+	for _, d := range []*dialect{&s.pub, &s.sub} {
+		d.topics = &topics{s, d.separator, d.qos}
 	}
 	return s, err
 }
@@ -120,7 +124,7 @@ func (s *sessions) redis(protocol string, cred Credentials) (dialect, error) {
 		client = func(id string) proto.Client { return resp.NewStreams(cfg, id) }
 		s.settings = append(s.settings, "maxlen=~"+strconv.Itoa(streamEntries))
 	}
-	return dialect{client, client, ":", t.Params.QoS}, cfg.Validate()
+	return dialect{pub: client, sub: client, separator: ":", qos: t.Params.QoS}, cfg.Validate()
 }
 
 // zenoh serves both ways of a message at a congested link. The keep-alive is the lease that the router is told.
@@ -166,21 +170,32 @@ func (s *sessions) firstLeg(n int, trackers []ledger.Tracker) engine.ClientSpec 
 func (s *sessions) hearing(d *dialect, role string, n int, trackers []ledger.Tracker) engine.ClientSpec {
 	p := &s.share.Trial.Params
 	first, count := p.Streams(n)
-	spec := &engine.SubscribeSpec{FirstStream: uint32(first), Trackers: trackers, Shared: p.Pattern == plan.PatternShared}
-	last := ""
-	for stream := first; stream < first+count; stream++ {
-		topic := s.topic(stream, d.separator)
-		if topic == last {
+	return engine.ClientSpec{Number: uint32(n), Session: d.sub(s.clientID(role, n)), Subscribe: &engine.SubscribeSpec{
+		Subscriptions: d.topics, FirstStream: uint32(first), Trackers: trackers[:count], Shared: p.Pattern == plan.PatternShared,
+	}}
+}
+
+// topics tells subscribers of a dialect what to ask for.
+type topics struct {
+	*sessions
+	separator string
+	qos       uint8
+}
+
+// Subscriptions implements engine.Subscriptions.
+func (t *topics) Subscriptions(first uint32, n int) (list []proto.Subscription) {
+	group := ""
+	if t.share.Trial.Params.Pattern == plan.PatternShared {
+		group = "mqlab" + strconv.FormatUint(uint64(t.share.Run), 10)
+	}
+	for stream := int(first); stream < int(first)+n; stream++ {
+		topic := t.topic(stream, t.separator)
+		if len(list) > 0 && topic == list[len(list)-1].Topic {
 			continue // the template names no stream: all topics are one
 		}
-		last = topic
-		sub := proto.Subscription{Token: uint64(stream), Topic: topic, QoS: d.qos}
-		if p.Pattern == plan.PatternShared {
-			sub.Group = "mqlab" + strconv.FormatUint(uint64(s.share.Run), 10)
-		}
-		spec.Subscriptions = append(spec.Subscriptions, sub)
+		list = append(list, proto.Subscription{Token: uint64(stream), Topic: topic, QoS: t.qos, Group: group})
 	}
-	return engine.ClientSpec{Number: uint32(n), Session: d.sub(s.clientID(role, n)), Subscribe: spec}
+	return list
 }
 
 func schedule(p *plan.Params) engine.Schedule {

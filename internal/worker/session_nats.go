@@ -65,7 +65,7 @@ func (s *sessions) jetStream(cfg *nats.Config) (dialect, error) {
 		next = stream
 		return c
 	}
-	return dialect{client, client, ".", p.QoS}, stream.Validate()
+	return dialect{pub: client, sub: client, separator: ".", qos: p.QoS}, stream.Validate()
 }
 
 // allTopics is a pattern for the topics of all streams: one is the wildcard for a level.

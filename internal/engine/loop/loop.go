@@ -108,7 +108,7 @@ func New(cfg Config, settings engine.Settings, dialer engine.Dialer) (*Loop, err
 
 // Expect makes room for n connections.
 func (l *Loop) Expect(n int) {
-	l.socks = slices.Grow(l.socks, n-len(l.socks))
+	l.socks = slices.Grow(l.socks, max(n-len(l.socks), 0))
 	l.Core.Expect(n)
 }
 

@@ -58,6 +58,9 @@ func New(settings engine.Settings, dialer engine.Dialer) (*Routines, error) {
 	return r, nil
 }
 
+// Expect makes room for n connections.
+func (r *Routines) Expect(n int) { r.Core.Expect(n) }
+
 // Add registers a connection; pace limits how fast it reads (nil = as fast as it can). It must be called before Run.
 func (r *Routines) Add(s engine.ClientSpec, pace *engine.ReadPace) int {
 	c := &conn{pace: pace, dialer: r.dialer}
