@@ -21,7 +21,8 @@ const (
 //	               reaches no queue, a refusal), and every delivery is acknowledged. With clean_start the queue is
 //	               exclusive and lives in memory, as a clean MQTT session does; without it the queue is durable, and
 //	               messages of QoS 1 are persistent.
-//	AMQP 1.0       QoS 0: messages that their sender settles. QoS 1: the receiver settles each. Subscriptions are not durable.
+//	AMQP 1.0       QoS 0: messages that their sender settles. QoS 1: the receiver settles each. Without clean_start (Artemis)
+//	               subscriptions, and messages of QoS 1, are durable.
 //	JetStream      QoS 1 waits for the confirmation that a message is in the stream, and every delivery is acknowledged;
 //	               QoS 0 does neither. With clean_start consumers end with their connection.
 //	Redis pub/sub  delivers at most once. QoS 1 waits for the reply to each PUBLISH.

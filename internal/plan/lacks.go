@@ -76,8 +76,7 @@ func checkProtocol(p *scenario.Point, s Subject, report reporter) {
 		checkTopic(l.Topic, "*#", "routing key", report)
 	case AMQP10:
 		report.lacks("AMQP 1.0", noQoS2, noRetain, noMaxPacket, noWill,
-			lack{!c.CleanStart, "connect.clean_start", "sessions here: only true is possible"},
-			lack{c.SessionExpiry > 0, "connect.session_expiry", "sessions here"})
+			lack{c.SessionExpiry > 0, "connect.session_expiry", "expiry of subscriptions here"})
 		checkTopic(l.Topic, "*#", "name of an AMQP topic", report)
 	case Zenoh, ZenohBlock:
 		report.lacks("Zenoh", lack{l.QoS > 0, "load.qos", "acknowledgements: only QoS 0 is possible"}, noSharing,
@@ -91,7 +90,7 @@ func checkProtocol(p *scenario.Point, s Subject, report reporter) {
 	case s.Broker == "rabbitmq" && IsMQTT(s.Protocol):
 		report.lacks("RabbitMQ's MQTT", noQoS2, noSharing)
 	case s.Broker == "rabbitmq" && s.Protocol == AMQP10:
-		report.lacks("RabbitMQ's AMQP 1.0", noSharing)
+		report.lacks("RabbitMQ's AMQP 1.0", lack{!c.CleanStart, "connect.clean_start", "durable subscriptions: only true is possible"})
 	}
 }
 

@@ -152,6 +152,30 @@ func TestChannels(t *testing.T) {
 	}
 }
 
+// TestCompetingReceivers: AMQP 1.0 receivers of one queue of RabbitMQ share what is in it.
+func TestCompetingReceivers(t *testing.T) {
+	for _, r := range inSmall(t, "shared", "rabbitmq/amqp10", "matrix.load.subscribers=[3]", "load.rate=100/s", "load.qos=1") {
+		complete(t, r)
+		if pub := total(r, engine.Publishers); len(r.Members) != 3 || total(r, engine.Subscribers).Expected != pub.Offered {
+			t.Errorf("%d messages; members %v", pub.Offered, r.Members)
+		}
+	}
+}
+
+// TestDurableSubscriptions: those of AMQP 1.0 at Artemis lose nothing when the broker is told to end.
+func TestDurableSubscriptions(t *testing.T) {
+	for _, r := range inSmall(t, "persistence", "artemis/amqp10", "load.publishers=2", "phases.measure=1s", "phases.drain=25s",
+		"matrix.faults=[restart 100ms at 300ms]", "matrix.broker.persistence=[\"on\"]", "matrix.connect.clean_start=[false]", "matrix.load.qos=[1]",
+		"connect.session_expiry=0s") {
+		if c := total(r, engine.Subscribers); c.Expected == 0 || c.Lost > 0 || c.Delivered != c.Expected {
+			t.Errorf("%v: %+v", r.Trial.Params.Set, c)
+		}
+		if want := plan.Stored; r.Client.Durability != want {
+			t.Errorf("durability %s, want %s", r.Client.Durability, want)
+		}
+	}
+}
+
 // TestMultiInstance: the pairs are dealt out to all brokers, and none of them hears of the others'.
 func TestMultiInstance(t *testing.T) {
 	for _, r := range inSmall(t, "multi-instance", "mosquitto", "load.publishers=7", "matrix.broker.instances=[1, 3]") {

@@ -3,6 +3,7 @@ package worker
 import (
 	"strconv"
 
+	"github.com/mqlab/mqlab/internal/plan"
 	"github.com/mqlab/mqlab/internal/proto"
 	"github.com/mqlab/mqlab/internal/proto/amqp091"
 	"github.com/mqlab/mqlab/internal/proto/amqp10"
@@ -69,12 +70,21 @@ func (s *sessions) amqp10(cred Credentials) (dialect, error) {
 	if t.Subject.Broker == "rabbitmq" {
 		addresses = "/exchange/" + amqpExchange
 		cfg.Target.Address, cfg.Source.Address = addresses, "/topic/"+amqp10.TopicHere
+		if t.Params.Pattern == plan.PatternShared { // receivers that compete for what is in one queue
+			addresses = "/queue/" + amqp10.TopicHere
+			cfg.Target.Address, cfg.Shared.Address, cfg.SenderFirst = addresses, addresses, false
+		}
 		if cred == (Credentials{}) {
 			cfg.User, cfg.Password = amqpGuest, amqpGuest
 		}
 	} else {
 		topic := amqp10.Terminus{Address: amqp10.TopicHere, Capabilities: []string{"topic"}}
 		cfg.Anonymous, cfg.Target, cfg.Source = true, topic, topic
+		if !c.CleanStart {
+			cfg.Durable = t.Params.QoS > 0
+			cfg.Source.Durability, cfg.Source.Expiry = amqp10.UnsettledState, "never"
+			addresses += ", durable subscriptions"
+		}
 		cfg.Shared = amqp10.Terminus{
 			Address: amqp10.TopicHere + "::" + amqp10.GroupHere + ":" + amqp10.TopicHere, Capabilities: topic.Capabilities,
 		}
