@@ -11,7 +11,7 @@ import (
 var files embed.FS
 
 // names are the built-in scenarios, the smallest first. Every file next to this one is named here.
-var names = []string{"quick", "stall", "shared", "storm", "fanout", "multi-instance", "latency", "persistence", "herd", "outage", "offline", "idle", "weak-network", "scale", "capacity"}
+var names = []string{"quick", "stall", "shared", "storm", "fanout", "multi-instance", "latency", "persistence", "herd", "outage", "keepalive", "offline", "idle", "weak-network", "scale", "capacity"}
 
 // Default is the scenario that answers "which broker is faster here?" without any file.
 const Default = "quick"

@@ -17,6 +17,7 @@ type Schedule struct {
 	Burst      int           // messages back to back over all publishers, on top of the rate
 	BurstGap   time.Duration // between bursts; the first comes one gap after RampFrom
 	Publishers int
+	Sharp      bool // the first message of each publisher is due at once; else within its first interval
 }
 
 // Pacer yields the due times of one publisher in order. It is a value: a copy is an independent cursor at the same place.
@@ -59,9 +60,10 @@ func NewPacer(s Schedule, i int, seed uint64) Pacer {
 			p.burstLeft = p.burstSize
 		}
 	}
-	if p.poisson {
+	switch {
+	case p.poisson:
 		p.arrivals = p.step()
-	} else {
+	case !s.Sharp:
 		p.arrivals = p.uniform()
 	}
 	p.next = p.offset(p.arrivals)

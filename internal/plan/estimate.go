@@ -136,7 +136,7 @@ func (p *Params) messages() float64 {
 	if p.Pacing == "max" {
 		return 0
 	}
-	rate := p.RatePerS
+	rate := p.spreadRate()
 	if p.RampToPerS > 0 {
 		rate = (rate + p.RampToPerS) / 2
 	}

@@ -12,9 +12,10 @@ import (
 // Link is the network between clients and brokers, and how it is made. The zero value is this host's own network.
 type Link struct {
 	link.Profile
-	Backend           string `json:"backend,omitempty"`            // auto, tun, netstack, proxy, netem, toxiproxy
-	CongestionControl string `json:"congestion_control,omitempty"` // of TCP at both ends; absent: what the backend takes
-	Toxiproxy         string `json:"toxiproxy,omitempty"`          // URL of its HTTP API
+	Backend           string        `json:"backend,omitempty"`            // auto, tun, netstack, proxy, netem, toxiproxy
+	CongestionControl string        `json:"congestion_control,omitempty"` // of TCP at both ends; absent: what the backend takes
+	Toxiproxy         string        `json:"toxiproxy,omitempty"`          // URL of its HTTP API
+	Forget            time.Duration `json:"forget_ns,omitempty"`          // connections that were silent for so long, as a NAT does; 0 = never
 }
 
 // Emulated reports whether there is a link other than this host's own network.
@@ -29,7 +30,13 @@ func (r *resolver) link(p *scenario.Point) Link {
 	if !p.Emulated() {
 		return Link{}
 	}
-	l := Link{Backend: n.Backend, CongestionControl: n.CongestionControl, Toxiproxy: n.Toxiproxy}
+	l := Link{Backend: n.Backend, CongestionControl: n.CongestionControl, Toxiproxy: n.Toxiproxy, Forget: n.Forget}
+	switch {
+	case n.Forget > 0 && l.Backend == "auto":
+		l.Backend = "proxy"
+	case n.Forget > 0 && l.Backend != "proxy":
+		r.problems.Add(p.At("network.forget"), "network.forget", "backend %s cannot forget connections: proxy can", l.Backend)
+	}
 	if n.Link != "" && n.Link != scenario.NoLink {
 		found, err := link.Find(n.Link)
 		if err != nil {

@@ -182,6 +182,7 @@ func (r *resolver) params(p *scenario.Point) Params {
 		Subscribers:  l.Subscribers,
 		RatePerS:     l.Rate.Total(l.Publishers),
 		Pacing:       l.Pacing,
+		Spread:       float64(l.Spread),
 		RampToPerS:   l.Ramp.To.Total(l.Publishers),
 		Burst:        Burst(l.Burst),
 		PayloadBytes: r.payloadBytes(p),

@@ -92,6 +92,7 @@ type Params struct {
 	Publishers   int          `json:"publishers"`
 	Subscribers  int          `json:"subscribers"`
 	RatePerS     float64      `json:"rate_per_s,omitempty"`    // over all publishers; 0 = as fast as possible (closed loop)
+	Spread       float64      `json:"spread,omitempty"`        // each publisher's messages are so many times farther apart than those of the one before; the rate is then that of the first times their number
 	Pacing       string       `json:"pacing"`                  // constant, poisson, max
 	RampToPerS   float64      `json:"ramp_to_per_s,omitempty"` // linear from rate to this over the measure window
 	Burst        Burst        `json:"burst,omitzero"`

@@ -40,6 +40,7 @@ type TrialRecord struct {
 	Recovery     *Recovery     `json:"recovery,omitempty"`
 	Radio        *Radio        `json:"radio,omitempty"`
 	Stages       *Stages       `json:"stages,omitempty"`
+	Idle         *Idle         `json:"idle,omitempty"`
 	Checks       Checks        `json:"checks"`
 }
 
@@ -148,6 +149,12 @@ type Stages struct {
 	// The same at the end of the measure window.
 	WrittenAtEnd  *uint64 `json:"written_at_measure_end,omitempty"`
 	TCPAckedAtEnd *uint64 `json:"tcp_acked_at_measure_end,omitempty"`
+}
+
+// Idle is for how long connections could be silent, where publishers have intervals of their own.
+type Idle struct {
+	Survived *int64 `json:"survived_ns,omitempty"` // the longest, up to which all connections went on; absent: none did
+	Failed   *int64 `json:"failed_ns,omitempty"`   // the shortest after which a message did not arrive; absent: all did
 }
 
 // Radio is how long the radios of devices would have been on in the measure window, by models.

@@ -111,6 +111,9 @@ func (p *Point) checkPattern(report reporter) {
 func (p *Point) checkRate(report reporter) {
 	l := &p.Load
 	burst := l.Burst != Burst{}
+	if l.Spread > 1 && (l.Rate.Max || l.Ramp.To != Rate{} || burst || l.Pacing == "poisson" || l.Pattern != "pairs") {
+		report("load.spread", "is for pairs at a constant rate, without burst and ramp")
+	}
 	switch {
 	case l.Rate.Max && l.Pacing == "poisson":
 		report("load.pacing", "as fast as possible leaves no pauses to draw: give a rate or remove pacing")

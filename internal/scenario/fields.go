@@ -174,6 +174,9 @@ func (f field) set(text string) error {
 	case *Fault:
 		fault, err := parseFault(text)
 		return assign(p, fault, err)
+	case *Factor:
+		n, err := parseFactor(text)
+		return assign(p, n, err)
 	case *Backoff:
 		b, err := parseBackoff(text)
 		return assign(p, b, err)

@@ -17,6 +17,9 @@ type Network struct {
 	Backend string `yaml:"backend" oneof:"auto tun netstack proxy netem toxiproxy"`
 	// Toxiproxy is the URL of the HTTP API of the Toxiproxy that backend toxiproxy drives.
 	Toxiproxy string `yaml:"toxiproxy"`
+	// Forget makes the link forget connections that were silent for so long, as a NAT does: nobody is told, and what is sent over them
+	// vanishes. Backend proxy can do that.
+	Forget time.Duration `yaml:"forget" max:"720h"`
 	// CongestionControl is the TCP algorithm of both ends: cubic, reno, bbr. Absent: cubic if it can be had, else reno.
 	CongestionControl string `yaml:"congestion_control"`
 
@@ -124,7 +127,7 @@ func parsePackets(text string) (Packets, error) {
 // Emulated reports whether the point has a link other than this host's own network.
 func (p *Point) Emulated() bool {
 	n := &p.Network
-	return n.Link != "" && n.Link != NoLink || n.Path != Path{} || n.Up != Path{} || n.Down != Path{}
+	return n.Link != "" && n.Link != NoLink || n.Forget > 0 || n.Path != Path{} || n.Up != Path{} || n.Down != Path{}
 }
 
 // Written reports whether a key was written, in the file, on the command line or in the matrix.

@@ -145,6 +145,9 @@ type Load struct {
 	// Rate is how many messages are published: 100/s or 6000/m in total over all publishers, 10/s each for every
 	// publisher, max for as fast as possible (closed loop).
 	Rate Rate `yaml:"rate"`
+	// Spread makes each further publisher slower: its messages are this many times farther apart than those of the one before, which
+	// finds out how long a connection may be idle. The rate is then that of the first publisher, and every publisher begins at once.
+	Spread Factor `yaml:"spread"`
 	// Pacing is how the messages of a publisher are spaced: constant, or poisson (random, as independent sources are).
 	Pacing string `yaml:"pacing" oneof:"constant poisson"`
 	// Ramp changes the rate linearly while measuring; ramp: 500/s is short for ramp: {to: 500/s}.

@@ -25,6 +25,9 @@ type ByteRate int64
 // Quantum is auto, precise, or a duration from 1us to 1s.
 type Quantum string
 
+// Factor is a number from 1 to 1000; 0 = absent.
+type Factor float64
+
 // Backoff is jitter, or a duration from 1ms to 1h.
 type Backoff string
 
@@ -183,4 +186,13 @@ func parseBackoff(text string) (Backoff, error) {
 		return "", fmt.Errorf("%s is out of range: 1ms to 1h", d)
 	}
 	return Backoff(d.String()), nil
+}
+
+// parseFactor reads 1.1.
+func parseFactor(text string) (Factor, error) {
+	n, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
+	if err != nil || !(n >= 1 && n <= 1000) {
+		return 0, fmt.Errorf("%q is no factor from 1 to 1000, such as 1.1", text)
+	}
+	return Factor(n), nil
 }

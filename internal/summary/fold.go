@@ -138,6 +138,7 @@ func trialOf(rec *run.Trial) Trial {
 	t.Churn = churnOf(f)
 	t.Sharing = sharingOf(rec.Members)
 	t.Recovery, t.Energy = f.recoveryOf(), f.energyOf()
+	t.Idle = rec.Idle
 	t.delivered, t.Stages = f.in.Delivered, f.stagesOf()
 	t.judge(f)
 	t.Bottleneck = t.bottleneck(f)

@@ -89,6 +89,20 @@ func (f *folded) busiestSecond() *float64 {
 	return new(float64(most) / float64(all))
 }
 
+// checkIdle: for how long may connections be silent?
+func (t *Trial) checkIdle(*folded) {
+	i := t.Idle
+	switch {
+	case i == nil:
+	case i.Failed == nil && i.Survived != nil:
+		t.add(note, "idle_limit", "connections that were silent for %s went on; none was silent for longer", Duration(*i.Survived))
+	case i.Failed != nil && i.Survived != nil:
+		t.add(note, "idle_limit", "connections that were silent for %s went on, after %s they did not: keep-alives must be shorter", Duration(*i.Survived), Duration(*i.Failed))
+	case i.Failed != nil:
+		t.add(note, "idle_limit", "connections that were silent for %s, the shortest time tried, did not go on", Duration(*i.Failed))
+	}
+}
+
 // checkRecovery: what did outages do?
 func (t *Trial) checkRecovery(*folded) {
 	r := t.Recovery

@@ -70,6 +70,7 @@ type Trial struct {
 	Recovery    *Recovery      `json:"recovery,omitempty"`
 	Energy      *Energy        `json:"energy,omitempty"`
 	Stages      *Stages        `json:"stages,omitempty"`
+	Idle        *run.Idle      `json:"idle,omitempty"`
 	Bottleneck  *Bottleneck    `json:"bottleneck,omitempty"`
 	Events      []run.Event    `json:"events,omitempty"`
 	delivered   uint64         // inside the measure window

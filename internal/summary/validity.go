@@ -51,7 +51,7 @@ func (t *Trial) judge(f *folded) {
 	t.Reasons = []Reason{}
 	for _, check := range []func(*folded){
 		t.checkEnd, t.checkRecord, t.checkLedger, t.checkGenerator,
-		t.checkAchieved, t.checkMessages, t.checkRecovery, t.checkWaiting, t.checkSetting, t.checkMachine, t.checkLink, t.checkHost, t.checkPercentiles,
+		t.checkAchieved, t.checkMessages, t.checkRecovery, t.checkIdle, t.checkWaiting, t.checkSetting, t.checkMachine, t.checkLink, t.checkHost, t.checkPercentiles,
 	} {
 		check(f)
 	}

@@ -70,6 +70,9 @@ func (j *job) openLink(ctx context.Context) error {
 		return err
 	}
 	j.network.Network = n
+	if nat, can := n.(interface{ Forget(after time.Duration) }); can && j.trial.Params.Link.Forget > 0 {
+		nat.Forget(j.trial.Params.Link.Forget)
+	}
 	j.record.Link = &run.Link{Backend: choice.Backend, Why: choice.Why, SelfTest: test}
 	return nil
 }

@@ -86,3 +86,18 @@ func TestHerd(t *testing.T) {
 		}
 	}
 }
+
+// TestKeepAlive: the longest time that a NAT lets a connection be silent is found within 10 %.
+func TestKeepAlive(t *testing.T) {
+	const forget = int64(500 * time.Millisecond)
+	for _, r := range inSmall(t, "keepalive", "mosquitto", "load.publishers=14", "load.rate=4/s each", "network.forget=500ms",
+		"phases.settle=0s", "phases.warmup=0s", "phases.measure=2s", "phases.drain=200ms") {
+		i := r.Idle
+		if i == nil || i.Survived == nil || i.Failed == nil {
+			t.Fatalf("%+v", i)
+		}
+		if *i.Survived > forget+forget/50 || *i.Failed < forget-forget/50 || float64(*i.Failed) > 1.101*float64(*i.Survived) {
+			t.Errorf("silent for %v they went on, for %v not; the NAT forgets after %v", time.Duration(*i.Survived), time.Duration(*i.Failed), time.Duration(forget))
+		}
+	}
+}

@@ -55,6 +55,7 @@ func (j *job) settle(r *worker.Result) {
 	j.record.Members = r.Members
 	j.describeTLS(r.TLS)
 	j.record.Stages = stages(r.Stages)
+	j.record.Idle = idle(&j.trial.Params, r)
 	j.record.Recovery = recovery(j.trial.Subject.Protocol, r.Recovery)
 	j.describeWorker(r)
 }

@@ -151,6 +151,9 @@ func (s *sessions) publisher(n int) engine.ClientSpec {
 	}
 	if !spec.Closed {
 		spec.Pacer = engine.NewPacer(schedule(p), n, t.Seed)
+		if p.Spread > 1 {
+			spec.Pacer = engine.NewPacer(alone(p, n), 0, t.Seed)
+		}
 	}
 	return engine.ClientSpec{Number: uint32(n), Session: s.pub.pub(s.clientID("pub", n)), Publish: spec}
 }
@@ -204,6 +207,13 @@ func schedule(p *plan.Params) engine.Schedule {
 		RampFrom: p.Phases.WarmUp, End: p.Phases.WarmUp + p.Phases.Measure,
 		Burst: p.Burst.Count, BurstGap: p.Burst.Every, Publishers: p.Publishers,
 	}
+}
+
+// alone is the schedule of publisher n where each has a rate of its own.
+func alone(p *plan.Params, n int) engine.Schedule {
+	s := schedule(p)
+	s.RatePerS, s.Publishers, s.Sharp = 1/p.Interval(n).Seconds(), 1, true
+	return s
 }
 
 func (s *sessions) topic(stream int, separator string) string {
