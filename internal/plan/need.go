@@ -14,8 +14,10 @@ const (
 	tcpIPBytes = 52
 	// segmentBytes is what a segment carries of a packet of 1500 bytes.
 	segmentBytes = 1500 - tcpIPBytes
-	// tlsBytes is what a record of TLS 1.3 adds: header 5, type 1, tag 16 (RFC 8446, 5.2). TLS 1.2 with AES-GCM adds 29.
+	// tlsBytes is what a record of TLS 1.3 adds: header 5, type 1, tag 16 (RFC 8446, 5.2).
 	tlsBytes = 22
+	// tls12Bytes is what one of TLS 1.2 with AES-GCM adds: header 5, nonce 8, tag 16 (RFC 5246, 6.2.3.3, RFC 5288).
+	tls12Bytes = 29
 	// webSocketBytes is the frame around a message of a client: 2, its mask 4, and 2 more from 126 bytes (RFC 6455, 5.2).
 	webSocketBytes = 8
 	// runDigits is how long the number of a run is at most.

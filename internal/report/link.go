@@ -149,6 +149,7 @@ func (s *section) linkDetail(l *summary.Link) {
 		s.facts("link emulation", fact("late p50", summary.Duration(int64(late.P50))), fact("p99", summary.Duration(int64(late.P99))), fact("max", summary.Duration(int64(late.Max))))
 	}
 	if a := l.Agreement; a != nil {
+		s.facts("packets up", fact("by TCP", summary.Count(a.TCPPackets)+" ("+a.By+")"), fact("by the link", summary.Count(a.LinkPackets)))
 		s.facts("bytes up", fact("by TCP", summary.Bytes(a.TCPBytes)+" ("+a.By+")"), fact("by the link", summary.Bytes(a.LinkBytes)), fact("difference", fmt.Sprintf("%.2f %%", a.Ratio*100)))
 	}
 	for _, o := range l.Outages {

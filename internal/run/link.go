@@ -73,7 +73,9 @@ type LinkFlow struct {
 
 // LinkAgreement compares the link's account of what devices sent with that of their TCP.
 type LinkAgreement struct {
-	By        string `json:"by"` // TCP_INFO of the sockets, or the stack's own counters
-	TCPBytes  uint64 `json:"tcp_bytes"`
-	LinkBytes uint64 `json:"link_bytes"`
+	By          string `json:"by"`        // TCP_INFO of the sockets, or the stack's own counters
+	TCPBytes    uint64 `json:"tcp_bytes"` // with headers; TCP_INFO does not tell how many options of SACK there were
+	LinkBytes   uint64 `json:"link_bytes"`
+	TCPPackets  uint64 `json:"tcp_packets"`
+	LinkPackets uint64 `json:"link_packets"`
 }

@@ -2,6 +2,7 @@ package summary
 
 import (
 	"fmt"
+	"math"
 	"strings"
 	"time"
 
@@ -44,7 +45,8 @@ type LinkWay struct {
 // LinkAgreement compares the link's account with that of TCP.
 type LinkAgreement struct {
 	run.LinkAgreement
-	Ratio float64 `json:"difference_ratio"` // of the link's
+	Ratio   float64 `json:"difference_ratio"` // of bytes, of the link's
+	Packets float64 `json:"packets_difference_ratio"`
 }
 
 // Limits of a link.
@@ -74,7 +76,8 @@ func linkOf(rec *run.Trial) *Link {
 		l.Saturated = l.Saturated || w != nil && w.saturated
 	}
 	if a := r.Agreement; a != nil && a.LinkBytes > 0 {
-		l.Agreement = &LinkAgreement{*a, (float64(a.TCPBytes) - float64(a.LinkBytes)) / float64(a.LinkBytes)}
+		off := func(tcp, link uint64) float64 { return (float64(tcp) - float64(link)) / float64(link) }
+		l.Agreement = &LinkAgreement{*a, off(a.TCPBytes, a.LinkBytes), off(a.TCPPackets, a.LinkPackets)}
 	}
 	return l
 }
@@ -146,8 +149,8 @@ func (t *Trial) checkLink(f *folded) {
 			t.add(Warning, "link_late", "the link's emulation was %s late at p99, more than %s: delays are longer than they should be by that", Duration(late), Duration(most))
 		}
 	}
-	if a := l.Agreement; a != nil && (a.Ratio > maxDisagree || a.Ratio < -maxDisagree) {
-		t.add(Warning, "link_disagrees", "TCP says that devices sent %s, the link that it was offered %s", Bytes(a.TCPBytes), Bytes(a.LinkBytes))
+	if a := l.Agreement; a != nil && math.Abs(a.Packets) > maxDisagree {
+		t.add(Warning, "link_disagrees", "TCP says that devices sent %s packets, the link that it was offered %s", Count(a.TCPPackets), Count(a.LinkPackets))
 	}
 	if over := t.besideLink(); over != "" {
 		t.add(Invalid, "link_exceeded", "%s", over)
@@ -172,7 +175,7 @@ func (t *Trial) saturation(name string, w *LinkWay, p link.Params) string {
 	text := fmt.Sprintf("the link was saturated (%s): %s", name, strings.Join(parts, ", "))
 	if t.Rates.Offered != nil && t.Rates.Delivered != nil {
 		text += fmt.Sprintf("; %s messages/s offered", Number(*t.Rates.Offered))
-		if n, ok := (&plan.Trial{Subject: plan.Subject{Protocol: t.Subject.Publish.Protocol, Subscribe: t.Subject.Subscribe.Protocol, URL: t.Subject.URL}, Params: t.Params}).Need(); ok {
+		if n, ok := (&plan.Trial{Subject: plan.Subject{Protocol: t.Subject.Publish.Protocol, Subscribe: t.Subject.Subscribe.Protocol, Runtime: t.Subject.Runtime, URL: t.Subject.URL}, Params: t.Params}).Need(); ok {
 			d := n.Up
 			if name == "down" {
 				d = n.Down

@@ -15,8 +15,11 @@ import (
 	"github.com/mqlab/mqlab/internal/worker"
 )
 
-// tcpIPBytes is the header of a segment of the kernel: IPv4 20, TCP 20, time stamps 12 (RFC 791, RFC 9293, RFC 7323).
-const tcpIPBytes = 52
+// Headers of the kernel's segments.
+const (
+	tcpIPBytes = 52 // IPv4 20, TCP 20, time stamps 12 (RFC 791, RFC 9293, RFC 7323)
+	synBytes   = 8  // what a SYN has beyond: MSS 4, window scale 3, one to fill up; SACK permitted takes the place of padding
+)
 
 // mostIntervals is how many readings of a link a trial has at most.
 const mostIntervals = 600
@@ -27,6 +30,7 @@ type network struct {
 	start           reading  // when measuring began
 	end             *reading // nil = not yet
 	intervals       []run.LinkInterval
+	agreement       *run.LinkAgreement
 	done            chan struct{} // closed when the last reading was taken; nil = there is no watch
 }
 
@@ -165,24 +169,34 @@ type stackAccount interface {
 	Sent() (up, down link.Count)
 }
 
-// agree compares the link's account of what devices have sent so far with that of their TCP. Sockets tell only while they are open,
-// so it is known only if none was lost.
-func (j *job) agree(r *worker.Result) {
+// leaving reads what devices have sent, and what their stack says of it, before they say goodbye.
+func (j *job) leaving() {
 	n := &j.network
 	if n.Network == nil {
 		return
 	}
 	up, _ := n.Counters()
-	c := &r.Connections
-	switch s, own := n.Network.(stackAccount); {
-	case own:
+	n.agreement = &run.LinkAgreement{LinkBytes: up.Offered.Bytes, LinkPackets: up.Offered.Packets}
+	if s, own := n.Network.(stackAccount); own {
 		sent, _ := s.Sent()
-		j.record.Link.Agreement = &run.LinkAgreement{By: "stack", TCPBytes: sent.Bytes, LinkBytes: up.Offered.Bytes}
-	case r.TCP != nil && c.Lost == 0 && c.Failed == 0 && up.Offered.Bytes > 0:
+		n.agreement.By, n.agreement.TCPBytes, n.agreement.TCPPackets = "stack", sent.Bytes, sent.Packets
+	}
+}
+
+// agree compares the link's account of what devices have sent with that of their sockets, which tell only while they are open: it is
+// known if none was lost.
+func (j *job) agree(r *worker.Result) {
+	a, c := j.network.agreement, &r.Connections
+	switch {
+	case a == nil || a.LinkPackets == 0:
+		return
+	case a.By == "" && (r.TCP == nil || c.Lost > 0 || c.Failed > 0):
+		return
+	case a.By == "":
 		all := r.TCP.Publishers
 		all.Add(r.TCP.Subscribers)
-		j.record.Link.Agreement = &run.LinkAgreement{
-			By: "TCP_INFO", TCPBytes: all.BytesSent + tcpIPBytes*all.SegmentsOut, LinkBytes: up.Offered.Bytes,
-		}
+		a.By, a.TCPPackets = "TCP_INFO", all.SegmentsOut
+		a.TCPBytes = all.BytesSent + tcpIPBytes*all.SegmentsOut + synBytes*uint64(c.Established)
 	}
+	j.record.Link.Agreement = a
 }

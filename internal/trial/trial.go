@@ -195,7 +195,7 @@ func (j *job) drive(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	sink := worker.Sink{Window: j.windows.add, Event: j.connectionEvent}
+	sink := worker.Sink{Window: j.windows.add, Event: j.connectionEvent, Leaving: j.leaving}
 	if j.trial.Params.Samples {
 		queue, err := j.out.Samples()
 		if err != nil {

@@ -158,6 +158,9 @@ func (w *Local) finish(complete bool, closed func()) *Result {
 	if !complete {
 		time.Sleep(lateTime)
 	}
+	if w.sink.Leaving != nil {
+		w.sink.Leaving()
+	}
 	w.each(func(s *shard, now int64) {
 		tcp := totals(s)
 		w.mu.Lock()

@@ -45,13 +45,7 @@ type Account interface {
 	Facts() link.Facts
 }
 
-// Observed is a Network that lets its packets be looked at. Seen is called for each that is offered, at its monotonic time; it must
-// be quick. Nil ends that.
-type Observed interface {
-	Packets(seen func(d link.Direction, t int64, bytes int))
-}
-
-// Watched is a Network whose packets can be told apart by devices.
+// Watched is a Network whose packets can be looked at. Nil ends that.
 type Watched interface {
 	Observe(seen link.Observer)
 }

@@ -42,7 +42,7 @@ func TestAuto(t *testing.T) {
 	if choice.Backend != Netstack || choice.Why == "" || n.Facts().Backend != Netstack {
 		t.Errorf("%+v", choice)
 	}
-	if _, ok := n.(Observed); !ok {
+	if _, ok := n.(Watched); !ok {
 		t.Error("its packets cannot be looked at")
 	}
 }

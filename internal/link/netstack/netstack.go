@@ -129,16 +129,7 @@ func (n *Network) Counters() (up, down link.Counters) {
 	return n.pipes[link.Up].counters(), n.pipes[link.Down].counters()
 }
 
-// Packets lets seen look at each packet that is offered, at its monotonic time; it must be quick, and may not use n. Nil ends that.
-func (n *Network) Packets(seen func(d link.Direction, t int64, bytes int)) {
-	if seen == nil {
-		n.Observe(nil)
-		return
-	}
-	n.Observe(func(d link.Direction, t int64, bytes int, _ []byte, _ link.Verdict) { seen(d, t, bytes) })
-}
-
-// Observe sets who is told of each packet that is offered; nil = nobody. The observer may not use n.
+// Observe lets seen look at each packet that is offered; nil ends that.
 func (n *Network) Observe(seen link.Observer) {
 	for _, p := range n.pipes {
 		p.mu.Lock()

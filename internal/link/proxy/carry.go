@@ -44,9 +44,6 @@ func (n *Network) send(s *stream, d link.Direction, f flag, payload []byte) {
 	b := segment(s.id, f, payload)
 	s.outstanding[d] += len(payload)
 	n.machine[d].Push(t, b, s.id)
-	if n.seen != nil {
-		n.seen(d, t, len(b))
-	}
 	n.wake(d)
 }
 

@@ -51,7 +51,6 @@ type Network struct {
 	stalled bool
 	closed  bool
 	forget  time.Duration // 0 = never
-	seen    func(link.Direction, int64, int)
 }
 
 // Open makes a link as c says. It is to be closed.
@@ -204,13 +203,6 @@ func (n *Network) Counters() (up, down link.Counters) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return n.machine[link.Up].Counters(), n.machine[link.Down].Counters()
-}
-
-// Packets lets seen look at each segment that is offered, at its time; it must be quick, and may not use n. Nil ends that.
-func (n *Network) Packets(seen func(d link.Direction, t int64, bytes int)) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	n.seen = seen
 }
 
 // Facts are what is known about this link's emulation.
