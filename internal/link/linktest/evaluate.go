@@ -124,10 +124,10 @@ func checkRate(way link.Direction, p link.Params, t Tolerance, got []arrival) []
 	}
 	var x, y []float64
 	sum := 0.0
-	longest := time.Duration(0)
+	waited := time.Duration(0)
 	for _, a := range got {
 		x, y = append(x, float64(a.at-got[0].at)/1e9), append(y, sum)
-		longest = max(longest, a.delay)
+		waited = max(waited, a.delay)
 		sum += a.bits
 	}
 	for i := range y {
@@ -135,12 +135,9 @@ func checkRate(way link.Direction, p link.Params, t Tolerance, got []arrival) []
 	}
 	slope, slopeError := regression(x, y)
 	checks := []Check{check(way, Rate, float64(p.Rate), slope, slopeError, t.Rate*float64(p.Rate), len(got))}
-	room := float64(p.Queue()) * 8 / float64(p.Rate) * 1e9
 	packet := got[0].bits / float64(p.Rate) * 1e9
-	if p.Mode == link.NetEm {
-		room = float64(p.QueueLimit()) * packet
-	}
-	return append(checks, check(way, Queue, room, float64(longest), 0, packet+float64(t.Time)+t.Queue*room, len(got)))
+	full := float64(room(p, int(got[0].bits/8)-p.OverheadBytes))
+	return append(checks, check(way, Queue, full, float64(waited), 0, packet+float64(t.Time)+t.Queue*full, len(got)))
 }
 
 // regression returns the slope of y over x by least squares, and its standard error.

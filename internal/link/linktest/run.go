@@ -90,8 +90,19 @@ func flush(n Network) error { return errors.Join(n.Down(true), n.Down(false)) }
 // fastest is the rate from which on probes cannot fill a link.
 const fastest = 200_000_000
 
-// shortest is the queue that probes can keep full.
-const shortest = 20 * time.Millisecond
+// shortest is the queue that probes can keep full, longest the one that a test has time for.
+const (
+	shortest = 20 * time.Millisecond
+	longest  = 10 * time.Second
+)
+
+// room is how long a probe waits that comes when the queue is all but full.
+func room(p link.Params, size int) time.Duration {
+	if p.Mode == link.NetEm {
+		return time.Duration(p.QueueLimit()) * p.AirTime(size)
+	}
+	return time.Duration(float64(p.Queue()) * 8e9 / float64(p.Rate))
+}
 
 // rates checks what a full link carries, where a direction has a rate.
 func (r *Report) rates(ctx context.Context, n Network, m mover, p link.Profile, o Options) error {
@@ -120,20 +131,23 @@ func (r *Report) rates(ctx context.Context, n Network, m mover, p link.Profile, 
 	}
 	for way, got := range [][]arrival{link.Up: up, link.Down: down} {
 		if way := link.Direction(way); tested[way] {
-			r.rate(way, p.Params(way), full.Params(way), o.Tolerance, m, got)
+			r.rate(way, p.Params(way), full.Params(way), o, m, got)
 		}
 	}
 	return flush(n)
 }
 
 // rate adds the checks of one direction.
-func (r *Report) rate(way link.Direction, want, tested link.Params, t Tolerance, m mover, got []arrival) {
-	checks := checkRate(way, tested, t, got)
+func (r *Report) rate(way link.Direction, want, tested link.Params, o Options, m mover, got []arrival) {
+	checks := checkRate(way, tested, o.Tolerance, got)
 	switch {
 	case len(checks) == 0:
 		r.Why = append(r.Why, fmt.Sprintf("%s %s: only %d probes arrived", way, Rate, len(got)))
 	case m.kind() != datagrams:
 		r.Untested = append(r.Untested, fmt.Sprintf("%s %s: streams wait instead", way, Queue))
+		checks = checks[:1]
+	case room(tested, floodSize(tested, o.Full)) > longest:
+		r.Untested = append(r.Untested, fmt.Sprintf("%s %s: longer than %v", way, Queue, longest))
 		checks = checks[:1]
 	case tested.Queue() != want.Queue():
 		r.Untested = append(r.Untested, fmt.Sprintf("%s %s: shorter than %v", way, Queue, shortest))
