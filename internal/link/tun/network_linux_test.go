@@ -16,6 +16,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/mqlab/mqlab/internal/broker"
 	"github.com/mqlab/mqlab/internal/guard"
 	"github.com/mqlab/mqlab/internal/link"
 	"github.com/mqlab/mqlab/internal/netns"
@@ -27,6 +28,10 @@ func TestMain(m *testing.M) {
 		switch os.Args[1] {
 		case guard.Verb:
 			syscall.Exit(guard.Main(os.Stdin))
+		case broker.Verb:
+			syscall.Exit(broker.Main(os.Args[2:], os.Stdin, os.Stdout))
+		case broker.LimitedVerb:
+			os.Exit(broker.Limited(os.Args[2:]))
 		case labVerb:
 			os.Exit(lab())
 		case rootlessVerb:
