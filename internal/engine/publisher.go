@@ -269,6 +269,9 @@ func (c *Core) acked(cl *client, now int64) {
 	if !ok {
 		return // of a connection before this one
 	}
+	if c.closed {
+		return // it was counted as unconfirmed
+	}
 	measured := f.due >= c.measure
 	w := c.pubs.window()
 	switch {

@@ -62,3 +62,35 @@ func TestStages(t *testing.T) {
 		t.Errorf("in all: %+v, %v", now, atEnd)
 	}
 }
+
+// TestLateAcknowledgement: one that comes when the books are closed changes nothing: its message was counted as unconfirmed.
+func TestLateAcknowledgement(t *testing.T) {
+	payload := make([]byte, busyBytes)
+	stamp.Fill(payload)
+	var sum ledger.Window
+	c := engine.New(engine.Settings{
+		Run: busyRun, Reconnect: true, Payload: engine.NewPayload(payload, false, 1), Emit: func(w *ledger.Window) { sum.Merge(w) },
+	}, drain{})
+	id := c.Add(engine.ClientSpec{
+		Session: mqtt.NewClient(&mqtt.Config{Version: mqtt.V311, CleanStart: true}, "c"),
+		Publish: &engine.PublishSpec{
+			Topic: []byte("a"), QoS: 1, Window: 10, Pacer: engine.NewPacer(engine.Schedule{RatePerS: 2, End: time.Second, Publishers: 1}, 0, 1),
+		},
+	})
+	c.Dialling(id, 0)
+	c.Connected(id, 0, 0, 0)
+	c.Receive(id, 0, 0, []byte{0x20, 2, 0, 0}) // CONNACK
+	end := busyTime + int64(time.Second)
+	c.Begin(busyTime, busyTime, end)
+	c.Publish()
+	for now := busyTime; now <= end; now += int64(time.Millisecond) {
+		c.Advance(now)
+	}
+	c.Receive(id, end, 0, []byte{0x40, 2, 0, 1}) // PUBACK
+	c.CloseBooks(end)
+	c.Receive(id, end, 0, []byte{0x40, 2, 0, 2})
+	c.Flush(end)
+	if n := sum.Counts; n.Sent != 2 || n.Acked != 1 || n.Unconfirmed != 1 {
+		t.Errorf("%+v", n)
+	}
+}
