@@ -3,10 +3,16 @@ package amqp10
 import (
 	"encoding/binary"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/mqlab/mqlab/internal/proto"
+	"github.com/mqlab/mqlab/internal/proto/prototest"
+)
+
+// What the tests of all protocols share.
+var (
+	feedAll = prototest.FeedAll
+	says    = prototest.Says
 )
 
 // pair is a client and a server that are connected.
@@ -49,58 +55,14 @@ func (p *pair) exchange(tb testing.TB, up []byte) (atServer, atClient []proto.Ev
 	return atServer, atClient
 }
 
-// feedAll feeds whole units, and returns what was reported (copied) and the answers.
-func feedAll(tb testing.TB, s proto.Session, in []byte) (events []proto.Event, out []byte) {
-	tb.Helper()
-	var ev proto.Event
-	for len(in) > 0 {
-		n, o, err := s.Feed(0, in, out, &ev)
-		silent := ev.Kind == proto.None && ev.Err == nil
-		if err != nil || (n == 0 && silent) {
-			tb.Fatalf("Feed(%q) = %d, %v", in, n, err)
-		}
-		if !silent {
-			ev.Topic, ev.Payload = slices.Clone(ev.Topic), slices.Clone(ev.Payload)
-			events = append(events, ev)
-		}
-		in, out = in[n:], o
-	}
-	return events, out
-}
-
 // final feeds until an error ends the session.
 func final(tb testing.TB, s proto.Session, in []byte) (events []proto.Event, out []byte, err error) {
 	tb.Helper()
-	var ev proto.Event
-	for len(in) > 0 {
-		n, o, err := s.Feed(0, in, out, &ev)
-		if out = o; err != nil {
-			return events, out, err
-		}
-		if n == 0 && ev.Kind == proto.None {
-			break
-		}
-		if ev.Kind != proto.None || ev.Err != nil {
-			events = append(events, ev)
-		}
-		in = in[n:]
-	}
-	tb.Fatalf("no error; %d bytes left", len(in))
-	return nil, nil, nil
-}
-
-// says wants an error with these words.
-func says(t *testing.T, err error, words ...string) {
-	t.Helper()
+	events, out, left, err := prototest.Feed(s, in)
 	if err == nil {
-		t.Errorf("no error, want one with %q", words)
-		return
+		tb.Fatalf("no error; %d bytes left", left)
 	}
-	for _, w := range words {
-		if !strings.Contains(err.Error(), w) {
-			t.Errorf("%v: want %q in it", err, w)
-		}
-	}
+	return events, out, err
 }
 
 func join(parts ...[]byte) []byte { return slices.Concat(parts...) }

@@ -1,10 +1,10 @@
 package mqtt
 
 import (
-	"strings"
 	"testing"
 
 	"github.com/mqlab/mqlab/internal/proto"
+	"github.com/mqlab/mqlab/internal/proto/prototest"
 )
 
 // feed presents in to s and returns what it reported; an error ends the test.
@@ -20,17 +20,8 @@ func feed(t testing.TB, s proto.Session, in, out []byte) (proto.Event, []byte) {
 
 // all presents in to s until it is consumed and nothing more is reported.
 func all(s proto.Session, in []byte) (events []proto.Event, out []byte, err error) {
-	for {
-		var ev proto.Event
-		var n int
-		n, out, err = s.Feed(0, in, out, &ev)
-		in = in[n:]
-		if ev.Kind != proto.None || ev.Err != nil {
-			events = append(events, ev)
-		} else if n == 0 || err != nil {
-			return events, out, err
-		}
-	}
+	events, out, _, err = prototest.Feed(s, in)
+	return events, out, err
 }
 
 // Answers to CONNECT.
@@ -75,19 +66,8 @@ func publish(t testing.TB, p proto.Publisher, token uint64, qos uint8, again boo
 	return out
 }
 
-// wantErr checks that err says all of words, which are separated by "|".
-func wantErr(t *testing.T, err error, words string) {
-	t.Helper()
-	if err == nil {
-		t.Errorf("no error instead of %q", words)
-		return
-	}
-	for w := range strings.SplitSeq(words, "|") {
-		if !strings.Contains(err.Error(), w) {
-			t.Errorf("error %q does not say %q", err, w)
-		}
-	}
-}
+// wantErr wants an error with words.
+var wantErr = prototest.Says
 
 // wantBytes compares what was sent.
 func wantBytes(t *testing.T, got []byte, want ...byte) {

@@ -92,16 +92,13 @@ func FuzzServerFeed(f *testing.F) {
 	})
 }
 
-// conversation carries bytes between a client and a server in pieces, and compares what each side reports with what the
-// other was asked to say.
+// conversation is one between a client and a server that must report all in order.
 type conversation struct {
-	t                  *testing.T
-	client             *Client
-	server             *Server
-	up, down           []byte
-	atServer, atClient []string // what must still be reported, in order
-	subscribed         uint64   // subscriptions the server has seen
-	token              uint64
+	prototest.Conversation
+	client     *Client
+	server     *Server
+	subscribed uint64 // subscriptions the server has seen
+	token      uint64
 }
 
 func FuzzConversation(f *testing.F) {
@@ -113,17 +110,16 @@ func FuzzConversation(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, program []byte) {
 		for _, cfg := range []*Config{{}, {Headers: headers}} {
-			c := &conversation{t: t, client: NewClient(cfg), server: NewServer(&ServerConfig{})}
-			c.up, c.down = c.client.Open(0, nil), c.server.Open(0, nil)
-			c.atServer, c.atClient = []string{"ready"}, []string{"ready"}
-			c.settle()
+			c := &conversation{client: NewClient(cfg), server: NewServer(&ServerConfig{})}
+			c.T, c.Client, c.Server, c.Words, c.InOrder = t, c.client, c.server, c.words, true
+			c.Up, c.Down = c.client.Open(0, nil), c.server.Open(0, nil)
+			c.AtServer(proto.Ready, "")
+			c.AtClient(proto.Ready, "")
+			c.Settle()
 			for i := 0; i+1 < len(program); i += 2 {
 				c.do(program[i], int(program[i+1]))
 			}
-			c.settle()
-			if len(c.atServer)+len(c.atClient) > 0 {
-				t.Errorf("never reported: %q at the server, %q at the client", c.atServer, c.atClient)
-			}
+			c.End()
 		}
 	})
 }
@@ -139,114 +135,47 @@ func (c *conversation) do(what byte, n int) {
 	switch what % 6 {
 	case 0:
 		c.token++
-		c.up, err = c.client.Subscribe(&proto.Subscription{Topic: subject, Token: c.token, Group: subject[:n%2]}, c.up)
-		c.atServer = append(c.atServer, fmt.Sprintf("subscribed %d %s %q", c.token, subject, subject[:n%2]))
-		c.atClient = append(c.atClient, fmt.Sprintf("subscribed %d", c.token))
+		c.Up, err = c.client.Subscribe(&proto.Subscription{Topic: subject, Token: c.token, Group: subject[:n%2]}, c.Up)
+		c.AtServer(proto.Subscribed, "%d %s %q", c.token, subject, subject[:n%2])
+		c.AtClient(proto.Subscribed, "%d", c.token)
 	case 1:
-		c.up, err = c.client.Publish(&proto.Message{Topic: []byte(subject), Payload: payload}, c.up)
-		c.atServer = append(c.atServer, fmt.Sprintf("delivered %s %q %q", subject, c.client.cfg.Headers, payload))
+		c.Up, err = c.client.Publish(&proto.Message{Topic: []byte(subject), Payload: payload}, c.Up)
+		c.AtServer(proto.Delivered, "%s %q %q", subject, c.client.cfg.Headers, payload)
 	case 2:
-		c.settle() // so that deliveries cannot overtake confirmations in our lists
+		c.Settle() // so that deliveries cannot overtake confirmations in our lists
 		for sub := range min(c.subscribed, 3) {
 			m := proto.Message{Topic: []byte(subject), Payload: payload, Sub: sub + 1}
-			c.down, err = c.server.PublishHeaders(&m, c.client.cfg.Headers, c.down)
+			c.Down, err = c.server.PublishHeaders(&m, c.client.cfg.Headers, c.Down)
 			sid := c.server.subs[sub+1].sid
-			c.atClient = append(c.atClient, fmt.Sprintf("delivered %s%s %q %q", sid, subject, c.client.cfg.Headers, payload))
+			c.AtClient(proto.Delivered, "%s%s %q %q", sid, subject, c.client.cfg.Headers, payload)
 		}
 	case 3:
-		c.settle()
+		c.Settle()
 		c.token++
-		c.up = c.client.Barrier(c.token, c.up)
-		c.atClient = append(c.atClient, fmt.Sprintf("barrier %d", c.token))
+		c.Up = c.client.Barrier(c.token, c.Up)
+		c.AtClient(proto.Barrier, "%d", c.token)
 	case 4:
-		c.carry(n, 0)
+		c.Carry(n, 0)
 	case 5:
-		c.carry(0, n)
+		c.Carry(0, n)
 	}
 	if err != nil {
-		c.t.Fatal(err)
+		c.T.Fatal(err)
 	}
 }
 
-// settle carries everything until nobody has more to say.
-func (c *conversation) settle() {
-	for range 10 {
-		c.carry(len(c.up), len(c.down))
-	}
-	if len(c.up)+len(c.down) > 0 {
-		c.t.Fatalf("not understood: %q to the server, %q to the client", c.up, c.down)
-	}
-}
-
-// carry lets each side see no more than so many bytes of what the other has sent.
-func (c *conversation) carry(up, down int) {
-	up, down = min(up, len(c.up)), min(down, len(c.down))
-	var ev proto.Event
-	for up > 0 {
-		n, out, err := c.server.Feed(0, c.up[:up], c.down, &ev)
-		if err != nil {
-			c.t.Fatal(err)
-		}
-		if n == 0 {
-			break
-		}
-		c.down = out
-		c.serverReports(&ev)
-		c.up, up = c.up[n:], up-n
-	}
-	for down > 0 {
-		n, out, err := c.client.Feed(0, c.down[:down], c.up, &ev)
-		if err != nil {
-			c.t.Fatal(err)
-		}
-		if n == 0 {
-			break
-		}
-		c.up = out
-		c.clientReports(&ev)
-		c.down, down = c.down[n:], down-n
-	}
-}
-
-func (c *conversation) serverReports(ev *proto.Event) {
-	switch ev.Kind {
-	case proto.None:
-	case proto.Ready:
-		c.expect(&c.atServer, "ready")
-	case proto.Subscribed:
+// words are those that reports are expected in.
+func (c *conversation) words(atServer bool, ev *proto.Event) string {
+	switch {
+	case ev.Kind == proto.Ready:
+		return ""
+	case ev.Kind == proto.Subscribed && atServer:
 		c.subscribed++
-		sid := c.server.subs[ev.Token].sid
-		c.expect(&c.atServer, fmt.Sprintf("subscribed %s%s %q", sid, ev.Topic, c.server.Group(ev.Token)))
-	case proto.Delivered:
-		c.expect(&c.atServer, fmt.Sprintf("delivered %s %q %q", ev.Topic, c.server.Headers(), ev.Payload))
-	default:
-		c.t.Fatalf("the server reports %+v", ev)
+		return fmt.Sprintf("%s%s %q", c.server.subs[ev.Token].sid, ev.Topic, c.server.Group(ev.Token))
+	case ev.Kind == proto.Delivered && atServer:
+		return fmt.Sprintf("%s %q %q", ev.Topic, c.server.Headers(), ev.Payload)
+	case ev.Kind == proto.Delivered:
+		return fmt.Sprintf("%d %s %q %q", ev.Token, ev.Topic, c.client.Headers(), ev.Payload)
 	}
-}
-
-func (c *conversation) clientReports(ev *proto.Event) {
-	switch ev.Kind {
-	case proto.None:
-	case proto.Ready:
-		c.expect(&c.atClient, "ready")
-	case proto.Subscribed:
-		c.expect(&c.atClient, fmt.Sprintf("subscribed %d", ev.Token))
-	case proto.Delivered:
-		c.expect(&c.atClient, fmt.Sprintf("delivered %d %s %q %q", ev.Token, ev.Topic, c.client.Headers(), ev.Payload))
-	case proto.Barrier:
-		c.expect(&c.atClient, fmt.Sprintf("barrier %d", ev.Token))
-	default:
-		c.t.Fatalf("the client reports %+v", ev)
-	}
-	if ev.Err != nil {
-		c.t.Fatal(ev.Err)
-	}
-}
-
-func (c *conversation) expect(list *[]string, got string) {
-	c.t.Helper()
-	if len(*list) == 0 || (*list)[0] != got {
-		c.t.Fatalf("reported %s, expected first of %q", got, *list)
-	}
-	*list = (*list)[1:]
+	return fmt.Sprint(ev.Token)
 }

@@ -1,8 +1,11 @@
 // Package prototest is the behaviour that every protocol of the lab must show against real brokers, and the small
 // blocking mover that tests use to bring a session to a socket.
 //
-// A protocol is described once as a [Protocol], a running broker as a [Broker], and [Run] does the rest. [Conn] is
-// useful alone wherever a test wants one session on one net.Conn.
+// A protocol is described once as a [Protocol], a running broker as a [Broker], and [Run] does the rest. [Router] makes a
+// broker of the server side of a protocol. [Conn] is useful alone wherever a test wants one session on one net.Conn.
+//
+// Without sockets, [Cut] checks that it does not matter in what pieces bytes arrive, and [Conversation] that both sides of a
+// protocol understand each other.
 package prototest
 
 import (

@@ -5,7 +5,11 @@ import (
 	"testing"
 
 	"github.com/mqlab/mqlab/internal/proto"
+	"github.com/mqlab/mqlab/internal/proto/prototest"
 )
+
+// wantErr wants an error with words.
+var wantErr = prototest.Says
 
 const (
 	hello3 = "%2\r\n$5\r\nproto\r\n:3\r\n$7\r\nmodules\r\n*0\r\n"
@@ -25,21 +29,8 @@ func step(t testing.TB, s proto.Session, in string) (proto.Event, string) {
 
 // drain feeds in until more bytes would be needed.
 func drain(s proto.Session, in string) (events []proto.Event, out string, err error) {
-	rest, o := []byte(in), []byte(nil)
-	for {
-		var ev proto.Event
-		var n int
-		n, o, err = s.Feed(0, rest, o, &ev)
-		if ev.Kind != proto.None || ev.Err != nil {
-			events = append(events, ev)
-		} else if err != nil || n == 0 {
-			return events, string(o), err
-		}
-		if err != nil {
-			return events, string(o), err
-		}
-		rest = rest[n:]
-	}
+	events, answer, _, err := prototest.Feed(s, []byte(in))
+	return events, string(answer), err
 }
 
 // accept lets a server with RESP3, or with RESP2 if the configuration says so, accept a client.
@@ -68,20 +59,3 @@ func accepted(t testing.TB, cfg *Config) *PubSub {
 
 // words encodes a command.
 func words(w ...string) string { return string(appendCommand(nil, w...)) }
-
-// wantErr checks that err says all of words, which are separated by "|"; no words mean no error.
-func wantErr(t *testing.T, err error, words string) {
-	t.Helper()
-	switch {
-	case words == "" && err != nil:
-		t.Errorf("error %v", err)
-	case words != "" && err == nil:
-		t.Errorf("no error instead of %q", words)
-	case err != nil:
-		for w := range strings.SplitSeq(words, "|") {
-			if !strings.Contains(err.Error(), w) {
-				t.Errorf("error %q does not say %q", err, w)
-			}
-		}
-	}
-}

@@ -10,6 +10,14 @@ import (
 	"time"
 
 	"github.com/mqlab/mqlab/internal/proto"
+	"github.com/mqlab/mqlab/internal/proto/prototest"
+)
+
+// What the tests of all protocols share.
+var (
+	feed  = prototest.FeedAll
+	drain = prototest.Feed
+	says  = prototest.Says
 )
 
 // pair is a client and a server that are connected.
@@ -36,33 +44,6 @@ func connect(tb testing.TB, cfg *Config, serverCfg *ServerConfig) *pair {
 		tb.Fatalf("phases %d and %d", p.client.phase, p.server.phase)
 	}
 	return p
-}
-
-// feed feeds whole units, and returns what was reported (copied) and the answers.
-func feed(tb testing.TB, s proto.Session, in []byte) (events []proto.Event, out []byte) {
-	tb.Helper()
-	events, out, left, err := drain(s, in)
-	if err != nil || left > 0 {
-		tb.Fatalf("%d bytes left of % x: %v", left, in, err)
-	}
-	return events, out
-}
-
-// drain feeds until an error ends the session or more bytes would be needed.
-func drain(s proto.Session, in []byte) (events []proto.Event, out []byte, left int, err error) {
-	for len(in) > 0 {
-		var ev proto.Event
-		n, o, err := s.Feed(0, in, out, &ev)
-		if out = o; err != nil || n == 0 {
-			return events, out, len(in), err
-		}
-		if ev.Kind != proto.None {
-			ev.Topic, ev.Payload = slices.Clone(ev.Topic), slices.Clone(ev.Payload)
-			events = append(events, ev)
-		}
-		in = in[n:]
-	}
-	return events, out, 0, nil
 }
 
 // bytesOf decodes hexadecimal digits; a text in quotes stands for itself.
@@ -95,16 +76,6 @@ func wants(t *testing.T, got []byte, want ...[]byte) {
 	t.Helper()
 	if all := slices.Concat(want...); !slices.Equal(got, all) {
 		t.Errorf("sent % x\nwant % x", got, all)
-	}
-}
-
-// says wants an error with these words, which are separated by "|".
-func says(t *testing.T, err error, words string) {
-	t.Helper()
-	for w := range strings.SplitSeq(words, "|") {
-		if err == nil || !strings.Contains(err.Error(), w) {
-			t.Errorf("error %v does not say %q", err, w)
-		}
 	}
 }
 

@@ -82,52 +82,68 @@ func FuzzNumber(f *testing.F) {
 	})
 }
 
+// conversation is one of a pair that must report all in order.
+type conversation struct {
+	prototest.Conversation
+	*pair
+	subs int
+}
+
 // FuzzConversation: whatever one side says in whatever pieces, the other side hears it, complete and in order.
 func FuzzConversation(f *testing.F) {
-	f.Add([]byte{0, 0, 1, 3, 1, 200, 2, 4, 3, 255, 0, 1, 3, 40, 2, 9})
+	f.Add([]byte{0, 0, 1, 3, 4, 9, 1, 200, 2, 4, 3, 255, 0, 1, 5, 30, 3, 40, 2, 9})
 	f.Fuzz(func(t *testing.T, program []byte) {
-		p := connect(t, &Config{BestEffort: len(program)%2 == 0, Block: len(program)%3 == 0}, &ServerConfig{Batch: minBatch})
-		subs := []string{}
+		cfg := &Config{BestEffort: len(program)%2 == 0, Block: len(program)%3 == 0}
+		c := &conversation{pair: connect(t, cfg, &ServerConfig{Batch: minBatch})}
+		c.T, c.Client, c.Server, c.Words, c.InOrder = t, c.client, c.server, words, true
 		for i := 0; i+1 < len(program); i += 2 {
-			n := int(program[i+1])
-			key, payload := []string{"a", "a/b", "some/longer/key"}[n%3], bytes.Repeat([]byte{byte(n), 7}, n*n/9)
-			switch program[i] % 4 {
-			case 0:
-				filter := []string{"a", "a/*", "some/**", "**"}[n%4]
-				up, err := p.client.Subscribe(&proto.Subscription{Token: uint64(i), Topic: filter}, nil)
-				back := p.expect(t, p.server, up, err, fmt.Sprintf("2 %s ", filter))
-				subs = append(subs, filter)
-				p.expect(t, p.client, back, nil, "2  ")
-			case 1:
-				up, err := p.client.Publish(&proto.Message{Topic: []byte(key), Payload: payload}, nil)
-				p.expect(t, p.server, up, err, fmt.Sprintf("4 %s %s", key, payload))
-			case 2:
-				if len(subs) > 0 {
-					m := proto.Message{Topic: []byte(key), Payload: payload, Sub: uint64(1 + n%len(subs))}
-					down, err := p.server.Publish(&m, nil)
-					p.expect(t, p.client, down, err, fmt.Sprintf("4 %s %s", key, payload))
-				}
-			case 3:
-				back := p.expect(t, p.server, p.client.Barrier(uint64(i), nil), nil)
-				p.expect(t, p.client, back, nil, "7  ")
-			}
+			c.do(program[i], uint64(i), int(program[i+1]))
 		}
+		c.End()
 	})
 }
 
-// expect feeds bytes to one side and compares what it reports.
-func (p *pair) expect(t *testing.T, to proto.Session, in []byte, err error, want ...string) (answer []byte) {
-	t.Helper()
+// words are those that reports are expected in.
+func words(atServer bool, ev *proto.Event) string {
+	if !atServer && ev.Kind != proto.Delivered {
+		return fmt.Sprint(ev.Token)
+	}
+	return fmt.Sprintf("%s %q", ev.Topic, ev.Payload)
+}
+
+// do carries out one instruction of the program.
+func (c *conversation) do(what byte, token uint64, n int) {
+	var err error
+	key, payload := []string{"a", "a/b", "some/longer/key"}[n%3], bytes.Repeat([]byte{byte(n), 7}, n*n/9)
+	switch what % 6 {
+	case 0:
+		c.Settle() // confirmations come in order with what was delivered
+		filter := []string{"a", "a/*", "some/**", "**"}[n%4]
+		c.Up, err = c.client.Subscribe(&proto.Subscription{Token: token, Topic: filter}, c.Up)
+		c.subs++
+		c.AtServer(proto.Subscribed, "%s %q", filter, "")
+		c.AtClient(proto.Subscribed, "%d", token)
+		c.Settle()
+	case 1:
+		c.Up, err = c.client.Publish(&proto.Message{Topic: []byte(key), Payload: payload}, c.Up)
+		c.AtServer(proto.Delivered, "%s %q", key, payload)
+	case 2:
+		if c.subs > 0 {
+			m := proto.Message{Topic: []byte(key), Payload: payload, Sub: uint64(1 + n%c.subs)}
+			c.Down, err = c.server.Publish(&m, c.Down)
+			c.AtClient(proto.Delivered, "%s %q", key, payload)
+		}
+	case 3:
+		c.Settle()
+		c.Up = c.client.Barrier(token, c.Up)
+		c.AtClient(proto.Barrier, "%d", token)
+		c.Settle()
+	case 4:
+		c.Carry(n*30, 0)
+	case 5:
+		c.Carry(0, n*30)
+	}
 	if err != nil {
-		t.Fatal(err)
+		c.T.Fatal(err)
 	}
-	events, answer := feed(t, to, in)
-	var got []string
-	for _, ev := range events {
-		got = append(got, fmt.Sprintf("%d %s %s", ev.Kind, ev.Topic, ev.Payload))
-	}
-	if !slices.Equal(got, want) {
-		t.Fatalf("reported %.200q, want %.200q", got, want)
-	}
-	return answer
 }
