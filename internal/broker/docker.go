@@ -174,23 +174,33 @@ func (c *box) start(ctx context.Context, w *site, reference string, r *recipe, i
 	for _, warning := range made.Warnings {
 		i.Config = append(i.Config, Setting{"warning of the engine", warning, effective})
 	}
+	if err := c.run(ctx, i); err != nil {
+		return err
+	}
+	inspected, err := api.ContainerInspect(ctx, c.id.Name, client.ContainerInspectOptions{})
+	if err != nil {
+		return fmt.Errorf("the container does not tell about itself: %w", err)
+	}
+	return c.learn(&inspected.Container, reference, w, r, i)
+}
+
+// run starts the container, also again, follows what it writes, and tells its end.
+func (c *box) run(ctx context.Context, i *Instance) error {
+	api := c.engine.api
 	waiting, cancel := context.WithCancel(context.Background())
 	ended := api.ContainerWait(waiting, c.id.Name, client.ContainerWaitOptions{Condition: container.WaitConditionNextExit})
 	if _, err := api.ContainerStart(ctx, c.id.Name, client.ContainerStartOptions{}); err != nil {
 		cancel()
 		return fmt.Errorf("the container cannot be started: %w", err)
 	}
-	c.logs = make(chan struct{})
+	logs := make(chan struct{})
+	c.logs = logs
 	go func() {
-		defer close(c.logs)
+		defer close(logs)
 		c.engine.follow(waiting, c.id.Name, i.stderr)
 	}()
-	go c.wait(ended, i, cancel)
-	inspected, err := api.ContainerInspect(ctx, c.id.Name, client.ContainerInspectOptions{})
-	if err != nil {
-		return fmt.Errorf("the container does not tell about itself: %w", err)
-	}
-	return c.learn(&inspected.Container, reference, w, r, i)
+	go c.wait(ended, logs, i, cancel)
+	return nil
 }
 
 // describe is what the engine is asked for.
@@ -203,7 +213,11 @@ func (c *box) describe(w *site, reference string, r *recipe) (*container.Config,
 	for _, number := range r.ports() {
 		port, _ := network.PortFrom(number, network.TCP) // every number is a port
 		config.ExposedPorts[port] = struct{}{}
-		host.PortBindings[port] = []network.PortBinding{{HostIP: netip.MustParseAddr(loopback)}} // the engine finds a free one
+		free, err := w.port() // one that the engine finds would be another after a restart
+		if err != nil {
+			return nil, nil, err
+		}
+		host.PortBindings[port] = []network.PortBinding{{HostIP: netip.MustParseAddr(loopback), HostPort: free}}
 	}
 	for n, inside := range slices.Sorted(maps.Keys(r.files)) {
 		base := strconv.Itoa(n) + "-" + path.Base(inside)
@@ -303,7 +317,7 @@ func limitsInForce(is *container.InspectResponse, p plan.Profile, i *Instance) e
 }
 
 // wait tells the end of the container.
-func (c *box) wait(ended client.ContainerWaitResult, i *Instance, cancel context.CancelFunc) {
+func (c *box) wait(ended client.ContainerWaitResult, logs <-chan struct{}, i *Instance, cancel context.CancelFunc) {
 	defer cancel()
 	var end exit
 	select {
@@ -317,7 +331,7 @@ func (c *box) wait(ended client.ContainerWaitResult, i *Instance, cancel context
 	case <-ended.Error: // it was removed, or the engine is gone
 	}
 	select {
-	case <-c.logs:
+	case <-logs:
 	case <-time.After(engineLimit):
 	}
 	if heapExhausted(end, i.stderr.String()) {
@@ -357,6 +371,14 @@ func (c *box) resume() error {
 func (c *box) terminate() error {
 	return c.within(func(ctx context.Context) error {
 		_, err := c.engine.api.ContainerKill(ctx, c.id.Name, client.ContainerKillOptions{Signal: "SIGTERM"})
+		return err
+	})
+}
+
+// halt ends what runs in the container at once, and leaves the container, with all that it has written, for run.
+func (c *box) halt() error {
+	return c.within(func(ctx context.Context) error {
+		_, err := c.engine.api.ContainerKill(ctx, c.id.Name, client.ContainerKillOptions{Signal: "SIGKILL"})
 		return err
 	})
 }

@@ -85,6 +85,18 @@ func (f *fakeEngine) running() <-chan struct{} {
 	return f.ended
 }
 
+// next is closed at the next end: of what runs, or of what is about to be started again.
+func (f *fakeEngine) next() <-chan struct{} {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	select {
+	case <-f.ended:
+		f.ended = make(chan struct{})
+	default:
+	}
+	return f.ended
+}
+
 func (f *fakeEngine) note(r *http.Request) string {
 	path := r.URL.Path
 	if strings.HasPrefix(path, "/v1.") {
@@ -174,7 +186,7 @@ func (f *fakeEngine) container(w http.ResponseWriter, r *http.Request, verb stri
 	case "start":
 		f.start(w)
 	case "wait":
-		ended := f.running()
+		ended := f.next()
 		w.WriteHeader(http.StatusOK)
 		w.(http.Flusher).Flush()
 		select {

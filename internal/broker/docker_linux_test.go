@@ -110,7 +110,7 @@ func checkCreated(t *testing.T, f *fakeEngine) {
 		t.Errorf("limits %+v", h)
 	case len(h.Ulimits) != 1 || h.Ulimits[0]["Name"] != "nofile" || h.Ulimits[0]["Hard"] != 300000.0:
 		t.Errorf("ulimits %v", h.Ulimits)
-	case len(h.PortBindings["1883/tcp"]) != 1 || h.PortBindings["1883/tcp"][0]["HostIp"] != loopback || h.PortBindings["1883/tcp"][0]["HostPort"] != "":
+	case len(h.PortBindings["1883/tcp"]) != 1 || h.PortBindings["1883/tcp"][0]["HostIp"] != loopback || h.PortBindings["1883/tcp"][0]["HostPort"] == "":
 		t.Errorf("ports %v", h.PortBindings)
 	case got.Labels[ownerLabel] != guard.Identity():
 		t.Errorf("labels %v", got.Labels)
@@ -203,6 +203,63 @@ func TestPortTakenOnceIsTriedAgain(t *testing.T) {
 	if err := i.Stop(t.Context()); err != nil || f.starts() != 2 || f.count("DELETE") != 2 {
 		t.Errorf("%d starts, %d removed, %v", f.starts(), f.count("DELETE"), err)
 	}
+}
+
+// TestContainerDownAndUp: the container stays, and is started again at the same port; nobody is told of a crash.
+func TestContainerDownAndUp(t *testing.T) {
+	f := newFakeEngine(t)
+	f.ports[1883] = mqttAt(t)
+	i := start(t, inDocker("mosquitto", AsShipped), options(t))
+	url := i.URL
+	for n, atOnce := range []bool{false, true} {
+		exited := i.Exited()
+		if err := i.Down(t.Context(), atOnce); err != nil {
+			t.Fatalf("at once %v: %v", atOnce, err)
+		}
+		if err, open := <-exited; open {
+			t.Errorf("a wanted end was reported: %v", err)
+		}
+		if err := i.Down(t.Context(), atOnce); err == nil {
+			t.Error("ended twice")
+		}
+		if err := i.Up(t.Context()); err != nil {
+			t.Fatalf("at once %v: %v", atOnce, err)
+		}
+		if f.starts() != n+2 || f.count("DELETE") != 0 || i.URL != url {
+			t.Errorf("%d starts, %d removed, at %s", f.starts(), f.count("DELETE"), i.URL)
+		}
+	}
+	name := filepath.Base(i.dir)
+	for _, signal := range []string{"SIGTERM", "SIGKILL"} {
+		if f.count("POST /containers/"+name+"/kill?signal="+signal) == 0 {
+			t.Errorf("no %s in:\n%s", signal, strings.Join(f.requests, "\n"))
+		}
+	}
+	f.end(1, nil)
+	if err := <-i.Exited(); err == nil {
+		t.Error("its end after it was started again is not told")
+	}
+	if err := i.Stop(t.Context()); err == nil || f.count("DELETE") != 1 {
+		t.Errorf("%d removed, %v", f.count("DELETE"), err)
+	}
+}
+
+// TestSeveralContainers: brokers side by side each have a container; those that are held to a machine cannot share it.
+func TestSeveralContainers(t *testing.T) {
+	f := newFakeEngine(t)
+	f.ports[1883] = mqttAt(t)
+	o := options(t)
+	first := start(t, inDocker("mosquitto", AsShipped), o)
+	o.Beside = first
+	second := start(t, inDocker("mosquitto", AsShipped), o)
+	if f.count("POST /containers/create") != 2 || first.dir == second.dir {
+		t.Errorf("%d containers, in %s and %s", f.count("POST /containers/create"), first.dir, second.dir)
+	}
+	o.Profile = edge
+	if _, err := Start(t.Context(), inDocker("mosquitto", AsShipped), o); err == nil || !strings.Contains(err.Error(), "cannot share one machine") {
+		t.Errorf("%v", err)
+	}
+	f.end(143, nil)
 }
 
 func TestContainerThatEndsByItself(t *testing.T) {

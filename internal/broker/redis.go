@@ -43,6 +43,9 @@ func (redisServer) prepare(s *site) (*program, error) {
 	address := net.JoinHostPort(loopback, port)
 	p := &program{scheme: "redis", address: address, patience: 5 * time.Second}
 	p.args = []string{"--port", port, "--bind", loopback, "--dir", s.dir}
+	if s.place != netns.Host { // clients behind a link do not come from 127.0.0.1, which is all that Redis takes for local
+		p.args = append(p.args, "--protected-mode", "no")
+	}
 	p.args = append(p.args, redisOptions(s)...)
 	p.readBack = func(ctx context.Context) (*report, error) { return askRedis(ctx, s.place, address) }
 	return p, nil
@@ -50,9 +53,6 @@ func (redisServer) prepare(s *site) (*program, error) {
 
 // redisOptions are the arguments besides those for the listener and the folder.
 func redisOptions(s *site) (args []string) {
-	if s.place != netns.Host { // clients behind a link do not come from 127.0.0.1, which is all that Redis takes for local
-		args = append(args, "--protected-mode", "no")
-	}
 	if s.maxMessage > redisBulk {
 		args = append(args, "--proto-max-bulk-len", strconv.Itoa(s.maxMessage))
 	}

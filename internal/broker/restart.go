@@ -4,6 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
+
+	"github.com/mqlab/mqlab/internal/netns"
 )
 
 // Roots are the roots of the broker's process tree now.
@@ -16,7 +19,7 @@ func (i *Instance) Roots() []int {
 // Down ends the broker in the middle of a trial: in order (SIGTERM), or at once (SIGKILL to all its processes), as a crash would.
 // Its folder, and so what it has on disk, stays for Up. An end that is not orderly is an error where order was asked for.
 func (i *Instance) Down(ctx context.Context, atOnce bool) error {
-	if i.site == nil {
+	if _, contained := i.vessel.(*box); i.site == nil && !contained {
 		return fmt.Errorf("%s is not ours to be ended", i.name)
 	}
 	i.mu.Lock()
@@ -31,12 +34,41 @@ func (i *Instance) Down(ctx context.Context, atOnce bool) error {
 	if !atOnce {
 		err = i.terminate(ctx)
 	}
-	if err := errors.Join(err, i.sweep()); err != nil {
+	if err := errors.Join(err, i.halt()); err != nil {
 		return err
 	}
 	<-i.exited // closed by now, or in a moment
 	i.down = true
 	return nil
+}
+
+// halt ends what is left of the broker at once, so that it can be started again.
+func (i *Instance) halt() error {
+	c, contained := i.vessel.(*box)
+	if !contained {
+		return i.sweep()
+	}
+	select {
+	case <-i.done:
+		return nil
+	default:
+	}
+	err := c.halt()
+	select {
+	case <-i.done:
+	case <-time.After(reapLimit):
+		err = errors.Join(err, fmt.Errorf("%s could not be ended", i.name))
+	}
+	return err
+}
+
+// rerun runs the broker again where it ran before.
+func (i *Instance) rerun(ctx context.Context) (place netns.Place, first <-chan string, err error) {
+	if c, contained := i.vessel.(*box); contained {
+		return netns.Host, nil, c.run(ctx, i)
+	}
+	first, err = i.run(i.site)
+	return i.site.place, first, err
 }
 
 // Up starts a broker again that was ended by Down, with the same configuration, folder and address, and returns when it
@@ -55,7 +87,7 @@ func (i *Instance) Up(ctx context.Context) error {
 	i.life.Unlock()
 	i.end = exit{}
 	i.stopping.Store(false)
-	first, err := i.run(i.site)
+	place, first, err := i.rerun(ctx)
 	if err != nil {
 		return fmt.Errorf("%s cannot be run again: %w", i.name, err)
 	}
@@ -68,7 +100,7 @@ func (i *Instance) Up(ctx context.Context) error {
 		}
 	}
 	for _, l := range i.listeners {
-		if err := i.answers(ctx, limited, i.site.place, l); err != nil {
+		if err := i.answers(ctx, limited, place, l); err != nil {
 			return err
 		}
 	}

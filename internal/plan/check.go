@@ -2,7 +2,6 @@ package plan
 
 import (
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/mqlab/mqlab/internal/scenario"
@@ -60,9 +59,6 @@ func (r *resolver) checkSubject(p *scenario.Point, s Subject) {
 	}
 	if s.Bridge != nil && p.Broker.Persistence != "" {
 		report("broker.persistence", "the brokers of a bridge are set up as their variants say")
-	}
-	if s.Runtime == "docker" && slices.ContainsFunc(p.Faults, func(f scenario.Fault) bool { return f.Pause == 0 }) {
-		report("faults", "a broker in a container is not ended and started again")
 	}
 	if s.Runtime == "external" && len(p.Faults) > 0 {
 		report("faults[0]", "a broker that was not started here cannot be paused or ended")

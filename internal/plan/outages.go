@@ -120,7 +120,5 @@ func checkOutages(p *scenario.Point, s Subject, report reporter) {
 	switch {
 	case ofBroker && s.Runtime == "external":
 		report("outages.kind", "a broker that was not started here cannot be ended")
-	case ofBroker && s.Runtime == "docker":
-		report("outages.kind", "a broker in a container is not ended and started again")
 	}
 }
