@@ -22,7 +22,17 @@ type Built struct {
 	Agent
 	Command []string
 	Env     []string // besides the usual
+	Place   Place
 }
+
+// Place is where an agent's threads run.
+type Place struct {
+	Core     int  // -1 = on any
+	RealTime bool // SCHED_RR: before everything that is not, in turn among each other
+}
+
+// Anywhere is the place of an agent that the scheduler moves as it likes.
+var Anywhere = Place{Core: -1}
 
 // ErrMissing: a compiler, a library or an interpreter is not installed.
 var ErrMissing = errors.New("missing")
@@ -40,7 +50,7 @@ func Build(ctx context.Context, a Agent, folder string) (*Built, error) {
 		if err != nil {
 			return nil, err
 		}
-		return &Built{Agent: a, Command: []string{self, golang.Verb, a.source}}, nil
+		return &Built{Agent: a, Command: []string{self, golang.Verb, a.source}, Place: Anywhere}, nil
 	case Python:
 		return findPython(ctx, a, dir, folder)
 	case Node:
@@ -108,7 +118,7 @@ func compile(ctx context.Context, a Agent, dir string) (*Built, error) {
 		return nil, fmt.Errorf("%w: there is no %s; install gcc or g++", ErrMissing, compiler)
 	}
 	binary := filepath.Join(dir, a.Name)
-	built := &Built{Agent: a, Command: []string{binary}}
+	built := &Built{Agent: a, Command: []string{binary}, Place: Anywhere}
 	if _, err := os.Stat(binary); err == nil {
 		return built, nil
 	}
@@ -155,7 +165,7 @@ func findPython(ctx context.Context, a Agent, dir, folder string) (*Built, error
 		}
 		return &Built{
 			Agent: a, Command: []string{python, "-u", "-B", filepath.Join(dir, filepath.FromSlash(a.source))},
-			Env: []string{"PYTHONPATH=" + filepath.Join(dir, "python")},
+			Env: []string{"PYTHONPATH=" + filepath.Join(dir, "python")}, Place: Anywhere,
 		}, nil
 	}
 	if ctx.Err() != nil {
@@ -179,5 +189,5 @@ func findNode(ctx context.Context, a Agent, dir, folder string) (*Built, error) 
 		}
 		return nil, fmt.Errorf("%w: node has no %s: install %s", ErrMissing, a.Library, a.need)
 	}
-	return &Built{Agent: a, Command: []string{node, filepath.Join(dir, filepath.FromSlash(path.Clean(a.source)))}, Env: []string{paths}}, nil
+	return &Built{Agent: a, Command: []string{node, filepath.Join(dir, filepath.FromSlash(path.Clean(a.source)))}, Env: []string{paths}, Place: Anywhere}, nil
 }

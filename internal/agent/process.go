@@ -127,6 +127,9 @@ func (p *Process) start(ctx context.Context, job *Job) error {
 		return fmt.Errorf("%s: %w", p.Name, err)
 	}
 	p.PID = p.cmd.Process.Pid
+	if err := put(p.PID, p.Place); err != nil { // threads that come later are there, too
+		return err
+	}
 	go p.listen(stdout)
 	_, _ = p.stdin.Write(append(line, '\n')) // an agent that has ended already is noticed when it says no hello
 	return nil

@@ -1,0 +1,87 @@
+//go:build unix
+
+package clients_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/mqlab/mqlab/agents/golang"
+	"github.com/mqlab/mqlab/internal/agent"
+	"github.com/mqlab/mqlab/internal/clients"
+	"github.com/mqlab/mqlab/internal/guard"
+)
+
+// TestMain lets the test program be run again as the guard and as an agent in Go.
+func TestMain(m *testing.M) {
+	if len(os.Args) > 1 {
+		switch os.Args[1] {
+		case guard.Verb:
+			syscall.Exit(guard.Main(os.Stdin))
+		case golang.Verb:
+			syscall.Exit(golang.Main(os.Args[2:], os.Stdin, os.Stdout))
+		}
+	}
+	os.Exit(m.Run())
+}
+
+// TestRun compares what is installed, in small: every client that takes part gets every message, and the floors are the fastest of their
+// language at the work per message.
+func TestRun(t *testing.T) {
+	g, err := guard.Start()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := g.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var list []agent.Agent
+	for _, a := range agent.All() {
+		if a.Protocol == agent.MQTT {
+			list = append(list, a)
+		}
+	}
+	r, err := clients.Run(t.Context(), g, clients.Options{
+		Clients: list, Protocol: agent.MQTT, Payloads: []int{256}, QoS: []int{0, 1}, Rounds: 3, Lone: 20, Drain: 200,
+		Interval: 300 * time.Microsecond, Seed: 1, Folder: filepath.Join(cache, "mqlab"), Say: func(string) {},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range r.Skipped {
+		t.Logf("not compared: %s: %s", s.Name, s.Why)
+	}
+	for _, c := range r.Cells {
+		if c.Invalid != "" || c.Received != c.Messages || len(c.Drain) != 3 || c.Lone == nil || c.Lone.Count != 60 || c.Lone.Min <= 0 {
+			t.Errorf("%+v", c)
+		}
+	}
+	if len(r.Cells) < 2*4 { // Go at the least, and C
+		t.Errorf("%d cells", len(r.Cells))
+	}
+	if err := clients.Text(os.Stdout, r); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestNothing(t *testing.T) {
+	g, err := guard.Start()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = g.Close() }()
+	_, err = clients.Run(t.Context(), g, clients.Options{Folder: t.TempDir(), Say: func(string) {}})
+	if err == nil || errors.Is(err, agent.ErrMissing) {
+		t.Errorf("%v", err)
+	}
+}

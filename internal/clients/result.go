@@ -1,0 +1,176 @@
+// Package clients compares client libraries: what each adds between the socket and the callback, measured by the instrumented broker with
+// the libraries as they are.
+//
+// Two figures are ranked. Drain is the work per message: messages are queued while the client is stopped, and what it takes from there to
+// the last callback holds no sender and no wake-up. Lone is the time of a single message from the begin of the broker's write to the
+// callback, of all clients in turn, each message paired with that of the floor. Time within the callback is shown, and is no latency.
+package clients
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/mqlab/mqlab/internal/stat"
+)
+
+// Result is what a comparison found. Durations are ns.
+type Result struct {
+	Schema  int       `json:"schema"`
+	Seed    uint64    `json:"seed"`
+	Host    Isolation `json:"isolation"`
+	Clients []Client  `json:"clients"`
+	Skipped []Skipped `json:"skipped,omitempty"`
+	Cells   []Cell    `json:"cells"`
+	Rank    []Ranking `json:"rankings"`
+}
+
+// Isolation is how the clients were kept apart from the rest of the host.
+type Isolation struct {
+	Pinned   bool   `json:"pinned"`   // clients on one core, the sender on another
+	RealTime bool   `json:"realtime"` // SCHED_RR for both
+	Why      string `json:"why,omitempty"`
+}
+
+// Client is a library that was compared.
+type Client struct {
+	Name     string `json:"client"`
+	Language string `json:"language"`
+	Library  string `json:"library"`
+	Version  string `json:"version,omitempty"`
+	Protocol string `json:"protocol"`
+	Floor    bool   `json:"floor,omitempty"` // a socket and no library
+}
+
+// Skipped is a library that was not compared.
+type Skipped struct {
+	Name string `json:"client"`
+	Why  string `json:"why"`
+}
+
+// Cell is one client with one payload and QoS.
+type Cell struct {
+	Client   string `json:"client"`
+	Payload  int    `json:"payload_bytes"`
+	QoS      int    `json:"qos"`
+	Invalid  string `json:"invalid,omitempty"` // why it is no result
+	Messages int    `json:"messages"`          // sent
+	Received int    `json:"received"`          // of these, by the callback, each once
+	// Drain is the work per message of each round; absent where a client could not be drained.
+	Drain []float64 `json:"drain_rounds_ns,omitempty"`
+	// Lone is the latency of a single message: quantiles, and of each round the median difference to the floor of C.
+	Lone        *Lone     `json:"lone,omitempty"`
+	Excess      []float64 `json:"excess_rounds_ns,omitempty"`
+	InCallback  float64   `json:"in_callback_p50_ns,omitempty"` // what a clock inside the callback sees: not a latency
+	CPU         float64   `json:"cpu_per_message_ns,omitempty"` // of all threads, while draining
+	WaitRatio   float64   `json:"wait_ratio"`                   // ready without a core, of the time, with single messages
+	Switches    float64   `json:"switches_per_message"`         // voluntary, with single messages
+	Faults      float64   `json:"faults_per_message"`
+	Calls       float64   `json:"io_calls_per_message"` // system calls that read or write, while draining
+	Allocations *float64  `json:"allocations_per_message,omitempty"`
+	Allocated   *float64  `json:"allocated_per_message_bytes,omitempty"`
+	Pauses      int       `json:"pauses"` // of the runtime that were seen
+	PauseMax    int64     `json:"pause_max_ns,omitempty"`
+	Resident    uint64    `json:"rss_bytes"`
+	Threads     int       `json:"threads"`
+}
+
+// Lone is the latency of single messages, from the begin of the write to the callback.
+type Lone struct {
+	Count int     `json:"count"`
+	Min   float64 `json:"min_ns"`
+	P50   float64 `json:"p50_ns"`
+	P90   float64 `json:"p90_ns"`
+	P99   float64 `json:"p99_ns,omitempty"` // needs 1,000 messages
+}
+
+// Metric is what clients are ranked by.
+type Metric string
+
+// The metrics of rankings.
+const (
+	Drain  Metric = "drain"
+	Excess Metric = "excess"
+)
+
+// Ranking is the order of the clients by one metric, with one payload and QoS. Clients with a common mark cannot be told apart.
+type Ranking struct {
+	Metric  Metric   `json:"metric"`
+	Payload int      `json:"payload_bytes"`
+	QoS     int      `json:"qos"`
+	Rows    []Ranked `json:"rows"`
+}
+
+// Ranked is a place in a ranking.
+type Ranked struct {
+	Client string  `json:"client"`
+	Median float64 `json:"median_ns"`
+	Low    float64 `json:"ci_low_ns"` // 95 % interval of the median, over the rounds
+	High   float64 `json:"ci_high_ns"`
+	Marks  string  `json:"marks"`
+}
+
+// cell returns the cell of a client, nil if there is none.
+func (r *Result) cell(client string, payload, qos int) *Cell {
+	i := slices.IndexFunc(r.Cells, func(c Cell) bool { return c.Client == client && c.Payload == payload && c.QoS == qos })
+	if i < 0 {
+		return nil
+	}
+	return &r.Cells[i]
+}
+
+// rank makes the rankings of all points, floors left out: they are what others are compared with.
+func (r *Result) rank() {
+	type point struct{ payload, qos int }
+	var points []point
+	for _, c := range r.Cells {
+		if p := (point{c.Payload, c.QoS}); !slices.Contains(points, p) {
+			points = append(points, p)
+		}
+	}
+	for _, p := range points {
+		for _, m := range []Metric{Drain, Excess} {
+			if ranking := r.rankBy(m, p.payload, p.qos); len(ranking.Rows) > 0 {
+				r.Rank = append(r.Rank, ranking)
+			}
+		}
+	}
+}
+
+func (r *Result) rankBy(m Metric, payload, qos int) Ranking {
+	ranking := Ranking{Metric: m, Payload: payload, QoS: qos}
+	var names []string
+	var samples [][]float64
+	for _, k := range r.Clients {
+		c := r.cell(k.Name, payload, qos)
+		if c == nil || c.Invalid != "" || k.Floor {
+			continue
+		}
+		rounds := c.Drain
+		if m == Excess {
+			rounds = c.Excess
+		}
+		if len(rounds) > 0 {
+			names, samples = append(names, k.Name), append(samples, rounds)
+		}
+	}
+	groups := stat.Groups(samples, r.Seed)
+	for _, i := range groups.Order {
+		row := Ranked{Client: names[i], Median: stat.Median(samples[i]), Marks: groups.Marks[i]}
+		if ci, ok := stat.BootstrapCI(samples[i]); ok {
+			row.Low, row.High = ci.Low, ci.High
+		}
+		ranking.Rows = append(ranking.Rows, row)
+	}
+	return ranking
+}
+
+// quantile is that of a list, by nearest rank.
+func quantile(sorted []float64, q float64) float64 {
+	return sorted[min(len(sorted)-1, int(q*float64(len(sorted))))]
+}
+
+func sorted(list []float64) []float64 {
+	list = slices.Clone(list)
+	slices.SortFunc(list, cmp.Compare)
+	return list
+}

@@ -1,0 +1,271 @@
+package clients
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/mqlab/mqlab/internal/agent"
+	"github.com/mqlab/mqlab/internal/clock"
+	"github.com/mqlab/mqlab/internal/guard"
+	"github.com/mqlab/mqlab/internal/instrument"
+)
+
+// Options are what is compared, and how long.
+type Options struct {
+	Clients  []agent.Agent
+	Protocol string // of all of them
+	Payloads []int  // bytes
+	QoS      []int
+	Rounds   int // of each mode
+	Lone     int // single messages in a round
+	Drain    int // messages queued in a round, at most; large payloads have fewer, see drainBytes
+	Interval time.Duration
+	Seed     uint64
+	Folder   string // that agents are built in
+	TLS      *tls.Config
+	TLSCA    string // the file that clients trust
+	Job      agent.Job
+	Say      func(string) // tells what is going on
+}
+
+// warmUp messages come before anything is measured.
+const warmUp = 300
+
+// Run compares clients. What cannot be built is skipped and named; a client that fails makes its own cells invalid. When ctx is done the
+// points measured so far are the result, with the cause.
+func Run(ctx context.Context, g *guard.Guard, o Options) (*Result, error) {
+	r := &Result{Schema: 1, Seed: o.Seed}
+	release, isolation, place := isolate()
+	defer release()
+	r.Host = isolation
+	var built []*agent.Built
+	for _, a := range o.Clients {
+		o.Say("building " + a.Name)
+		b, err := agent.Build(ctx, a, o.Folder)
+		switch {
+		case ctx.Err() != nil:
+			return r, context.Cause(ctx)
+		case err != nil:
+			r.Skipped = append(r.Skipped, Skipped{a.Name, err.Error()})
+			continue
+		}
+		b.Place = place
+		built = append(built, b)
+		r.Clients = append(r.Clients, Client{Name: a.Name, Language: string(a.Language), Library: a.Library, Protocol: a.Protocol, Floor: a.Floor})
+	}
+	if len(built) == 0 {
+		return r, errors.New("no client library is there: make agents installs them")
+	}
+	for _, qos := range o.QoS {
+		for _, payload := range o.Payloads {
+			o.Say(fmt.Sprintf("%d clients, payload %d B, QoS %d", len(built), payload, qos))
+			s := &session{o: &o, g: g, payload: payload, qos: uint8(qos), random: rand.New(rand.NewPCG(o.Seed, uint64(payload)<<2|uint64(qos)))}
+			r.Cells = append(r.Cells, s.run(ctx, built, r)...)
+			if ctx.Err() != nil {
+				r.rank()
+				return r, context.Cause(ctx)
+			}
+		}
+	}
+	r.rank()
+	return r, nil
+}
+
+// session is all clients with one payload and QoS.
+type session struct {
+	o       *Options
+	g       *guard.Guard
+	payload int
+	qos     uint8
+	random  *rand.Rand
+	next    uint32
+	here    []*present
+}
+
+// present is a client that takes part.
+type present struct {
+	built   *agent.Built
+	process *agent.Process
+	client  *instrument.Client
+	taken   taken
+	err     error // why it is out
+}
+
+func (s *session) run(ctx context.Context, built []*agent.Built, r *Result) []Cell {
+	defer s.end()
+	for _, b := range built {
+		p := &present{built: b}
+		p.err = s.join(ctx, p)
+		s.here = append(s.here, p)
+		if p.process != nil {
+			for i := range r.Clients {
+				if r.Clients[i].Name == b.Name && p.process.Version != "" {
+					r.Clients[i].Version = p.process.Version
+				}
+			}
+		}
+	}
+	s.paired(ctx, warmUp, nil)
+	began := clock.Now()
+	before := s.usage()
+	for round := range s.o.Rounds {
+		s.paired(ctx, s.o.Lone, &round)
+	}
+	for i, p := range s.here {
+		p.taken.elapsed = clock.Now() - began
+		if p.process != nil {
+			p.taken.single = p.process.Usage().Sub(before[i])
+		}
+	}
+	for round := range s.o.Rounds {
+		for _, i := range s.random.Perm(len(s.here)) {
+			s.drain(ctx, s.here[i], round)
+		}
+	}
+	return s.cells(ctx)
+}
+
+func (s *session) usage() []agent.Usage {
+	list := make([]agent.Usage, len(s.here))
+	for i, p := range s.here {
+		if p.process != nil {
+			list[i] = p.process.Usage()
+		}
+	}
+	return list
+}
+
+// join starts a client, and waits until it has subscribed.
+func (s *session) join(ctx context.Context, p *present) error {
+	broker, err := instrument.Listen(p.built.Protocol, s.o.TLS)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = broker.Close() }()
+	job := s.o.Job
+	job.Host, job.Port, job.Topic, job.ClientID, job.KeepAlive = "127.0.0.1", broker.Port(), "sensor/data", "mqlab-"+p.built.Name, 3600
+	job.QoS, job.TLSCA = int(s.qos), s.o.TLSCA
+	job.Capacity = warmUp + s.o.Rounds*(s.o.Lone+s.drained()) + 10_000 // pauses of the runtime, too
+	if p.process, err = agent.Start(ctx, s.g, p.built, job); err != nil {
+		return err
+	}
+	if p.client, err = broker.Accept(ctx, patience); err != nil {
+		return fmt.Errorf("%s: %w", p.built.Name, err)
+	}
+	return p.process.Ready(ctx)
+}
+
+const patience = 15 * time.Second
+
+// able are those that have not failed.
+func (s *session) able() (list []*present) {
+	for _, p := range s.here {
+		if p.err == nil {
+			list = append(list, p)
+		}
+	}
+	return list
+}
+
+// paired sends single messages to all clients in turn; round nil = they are warm-up.
+func (s *session) paired(ctx context.Context, n int, round *int) {
+	list := s.able()
+	clients := make([]*instrument.Client, len(list))
+	for i, p := range list {
+		clients[i] = p.client
+	}
+	load := instrument.Load{Messages: n, Payload: s.payload, QoS: s.qos, First: s.next}
+	sent, errs := instrument.Paired(ctx, clients, load, s.o.Interval, s.random.Uint64())
+	for i, p := range list {
+		p.err = errs[i]
+		p.taken.messages = int(s.next) + n
+		if round != nil {
+			p.taken.lone = append(p.taken.lone, batch{round: *round, first: s.next, sent: sent[i], number: n})
+		}
+	}
+	s.next += uint32(n)
+}
+
+// drainBytes bounds what is queued in a socket: a kernel holds no more for sure.
+const drainBytes = 24 << 20
+
+func (s *session) drained() int { return max(1, min(s.o.Drain, drainBytes/(s.payload+1024))) }
+
+// drain stops a client, queues messages, and lets it work. Message numbers of a drain are the client's own.
+func (s *session) drain(ctx context.Context, p *present, round int) {
+	if p.err != nil || s.o.TLS != nil || ctx.Err() != nil {
+		return
+	}
+	load := instrument.Load{Messages: s.drained(), Payload: s.payload, QoS: s.qos, First: uint32(p.taken.messages)}
+	before := p.process.Usage()
+	d, err := p.client.Drain(ctx, load, p.process)
+	if err != nil {
+		p.err = err
+		return
+	}
+	if d.Messages > 0 {
+		p.taken.drains = append(p.taken.drains, batch{round: round, first: load.First, number: d.Messages, thawed: d.Thawed})
+	}
+	p.taken.messages += d.Messages
+	settle(ctx, p.process, uint64(p.taken.messages))
+	used := p.process.Usage().Sub(before)
+	p.taken.draining.CPU += used.CPU
+	p.taken.draining.MinorFaults += used.MinorFaults
+	p.taken.draining.ReadWrites += used.ReadWrites
+}
+
+// settle waits until a client has taken n samples, or does not go on; clients that cannot tell get as long as the slowest needs.
+func settle(ctx context.Context, p *agent.Process, n uint64) {
+	const look, still = 2 * time.Millisecond, 500
+	last, same := uint64(0), 0
+	for ctx.Err() == nil && same < still {
+		taken := p.Taken()
+		if taken >= n {
+			return
+		}
+		if taken != last {
+			last, same = taken, 0
+		}
+		same++
+		time.Sleep(look)
+	}
+}
+
+// cells ends all clients and makes cells of what they recorded.
+func (s *session) cells(ctx context.Context) (list []Cell) {
+	var floor *taken
+	for _, p := range s.here {
+		if p.err == nil {
+			p.taken.done, p.taken.samples, p.err = p.process.End(ctx)
+		}
+		if p.err == nil && p.built.Floor && p.built.Language == agent.C {
+			floor = &p.taken
+		}
+	}
+	for _, p := range s.here {
+		c := Cell{Client: p.built.Name, Payload: s.payload, QoS: int(s.qos)}
+		if p.err != nil {
+			c.Invalid = p.err.Error()
+		} else {
+			fold(&c, &p.taken, floor)
+		}
+		list = append(list, c)
+	}
+	return list
+}
+
+// end leaves nothing running.
+func (s *session) end() {
+	for _, p := range s.here {
+		if p.client != nil {
+			_ = p.client.Close()
+		}
+		if p.process != nil {
+			_ = p.process.Kill()
+		}
+	}
+}
