@@ -111,7 +111,7 @@ func newLinkList() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "list",
-		Short: "show the built-in links with the sources of their figures, and the backends",
+		Short: "show the built-in links, sources of their figures, and backends",
 		Args:  atMost(0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if asJSON {

@@ -21,7 +21,7 @@ func newLinkSelftest() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "selftest [PROFILE]",
-		Short: "measure whether a link does what it is told: configured beside achieved",
+		Short: "measure whether a link does what it is told",
 		Long: `Send probes over a link and print what was configured beside what was achieved,
 with 95 % intervals: delay, its deviation, loss, burst length, rate, queue. It
 takes 10 to 20 seconds. A run does the same before its first trial over a link.

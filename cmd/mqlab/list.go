@@ -65,6 +65,7 @@ func list(cmd *cobra.Command) (*listing, error) {
 		s := scenario.Decode(name+".yaml", text)
 		l.Scenarios = append(l.Scenarios, listedScenario{name, strings.Join(strings.Fields(s.Description), " ")})
 	}
+	l.Scenarios = append(l.Scenarios, listedScenario{clientsScenario, newRunClients().Short})
 	for _, subject := range plan.Subjects() {
 		l.Brokers = append(l.Brokers, listedBroker{subject.Name, subject.Protocols(), broker.Find(cmd.Context(), subject)})
 	}

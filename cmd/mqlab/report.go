@@ -54,6 +54,9 @@ be decided.`,
 			if err != nil {
 				return err
 			}
+			if c, err := openClients(dir, &r.Manifest); err != nil || c != nil {
+				return f.showClients(cmd.OutOrStdout(), c, err)
+			}
 			return f.show(cmd.OutOrStdout(), dir, r)
 		},
 	}

@@ -20,6 +20,7 @@ type batch struct {
 type taken struct {
 	lone, drains []batch
 	messages     int
+	counted      int // messages of drains whose usage is known
 	samples      *agent.Samples
 	done         *agent.Done
 	single       agent.Usage // used while single messages came
@@ -128,10 +129,7 @@ func (c *Cell) foldLone(k *taken, records map[uint32]agent.Record, floor *taken)
 }
 
 func (c *Cell) foldUsage(k *taken) {
-	drained, single := 0, 0
-	for _, b := range k.drains {
-		drained += b.number
-	}
+	drained, single := k.counted, 0
 	for _, b := range k.lone {
 		single += b.number
 	}

@@ -61,11 +61,11 @@ type Cell struct {
 	Lone        *Lone     `json:"lone,omitempty"`
 	Excess      []float64 `json:"excess_rounds_ns,omitempty"`
 	InCallback  float64   `json:"in_callback_p50_ns,omitempty"` // what a clock inside the callback sees: not a latency
-	CPU         float64   `json:"cpu_per_message_ns,omitempty"` // of all threads, while draining
+	CPU         float64   `json:"cpu_per_message_ns,omitempty"` // of all threads, while draining; absent where an agent cannot tell
 	WaitRatio   float64   `json:"wait_ratio"`                   // ready without a core, of the time, with single messages
 	Switches    float64   `json:"switches_per_message"`         // voluntary, with single messages
-	Faults      float64   `json:"faults_per_message"`
-	Calls       float64   `json:"io_calls_per_message"` // system calls that read or write, while draining
+	Faults      float64   `json:"faults_per_message,omitempty"`
+	Calls       float64   `json:"io_calls_per_message,omitempty"` // system calls that read or write, while draining
 	Allocations *float64  `json:"allocations_per_message,omitempty"`
 	Allocated   *float64  `json:"allocated_per_message_bytes,omitempty"`
 	Pauses      int       `json:"pauses"` // of the runtime that were seen

@@ -212,6 +212,10 @@ func (s *session) drain(ctx context.Context, p *present, round int) {
 	}
 	p.taken.messages += d.Messages
 	settle(ctx, p.process, uint64(p.taken.messages))
+	if p.process.Taken() == 0 {
+		return // its language cannot tell when it was done, so that what it used then is not known
+	}
+	p.taken.counted += d.Messages
 	used := p.process.Usage().Sub(before)
 	p.taken.draining.CPU += used.CPU
 	p.taken.draining.MinorFaults += used.MinorFaults

@@ -34,10 +34,10 @@ func (p *printer) say(format string, args ...any) {
 
 // table prints rows with their cells under each other.
 func (p *printer) table(rows [][]string) {
-	if p.err != nil {
+	if p.err != nil || len(rows) == 0 {
 		return
 	}
-	t := tabwriter.NewWriter(p.w, 0, 0, 2, ' ', 0)
+	t := tabwriter.NewWriter(p.w, 0, 0, 1, ' ', 0)
 	for _, row := range rows {
 		_, _ = fmt.Fprintln(t, strings.TrimRight(strings.Join(row, "\t"), "\t"))
 	}
@@ -57,20 +57,22 @@ func (p *printer) isolation(i *Isolation) {
 
 var titles = map[Metric]string{
 	Drain:  "Work per message",
-	Excess: "A single message: what a client adds to the floor of C",
+	Excess: "What a client adds to a single message, beyond the floor of C",
 }
 
 func (p *printer) ranking(r *Result, k *Ranking) {
-	p.say("\n%s, payload %s, QoS %d (median of the rounds and its 95 %% interval)\n", titles[k.Metric], bytes(k.Payload), k.QoS)
+	p.say("\n%s (%s)\n", titles[k.Metric], point(k.Payload, k.QoS))
 	rows := [][]string{{"  client", "median", "95 %", "", "library"}}
 	for _, row := range k.Rows {
 		rows = append(rows, []string{"  " + row.Client, micros(row.Median), micros(row.Low) + " – " + micros(row.High), row.Marks, r.libraryOf(row.Client)})
 	}
 	p.table(rows)
 	if len(k.Rows) > 1 {
-		p.say("  Clients with a letter in common cannot be told apart.\n")
+		p.say("  Medians of the rounds. A letter in common: these cannot be told apart.\n")
 	}
 }
+
+func point(payload, qos int) string { return fmt.Sprintf("%s, QoS %d", bytes(payload), qos) }
 
 func (r *Result) libraryOf(client string) string {
 	i := slices.IndexFunc(r.Clients, func(c Client) bool { return c.Name == client })
@@ -106,31 +108,45 @@ func (c *Cell) times() []string {
 }
 
 func (p *printer) costs(r *Result) {
-	p.say("\nWhat a message costs, and where its time goes\n")
-	rows := [][]string{{"  client", "payload", "QoS", "single p50", "work", "in callback*", "CPU", "I/O calls", "allocs", "memory", "threads"}}
+	last := ""
+	rows := [][]string{}
 	for i := range r.Cells {
 		c := &r.Cells[i]
 		if c.Invalid != "" {
 			continue
 		}
-		t := c.times()
-		allocations := "–"
-		if c.Allocations != nil {
-			allocations = fmt.Sprintf("%.1f", *c.Allocations)
+		if at := point(c.Payload, c.QoS); at != last {
+			p.table(rows)
+			p.say("\nWhat a message costs, and where its time goes (%s)\n", at)
+			rows, last = [][]string{{"  client", "single", "work", "inside*", "CPU", "calls", "allocs", "memory", "threads"}}, at
 		}
-		rows = append(rows, []string{
-			"  " + c.Client, bytes(c.Payload), fmt.Sprint(c.QoS), t[1], t[0], micros(c.InCallback), micros(c.CPU),
-			fmt.Sprintf("%.1f", c.Calls), allocations, fmt.Sprintf("%.1f MiB", float64(c.Resident)/(1<<20)), fmt.Sprint(c.Threads),
-		})
+		rows = append(rows, c.cost())
 	}
 	p.table(rows)
-	p.say("  * what a clock inside the callback sees. It is no latency: nothing of the library is in it.\n")
+	p.say("  single: median time from write to callback. work, CPU: per message. calls:\n" +
+		"  system calls that read or write. * by a clock inside the callback: that is no\n" +
+		"  latency, nothing of the library is in it.\n")
+}
+
+func (c *Cell) cost() []string {
+	t := c.times()
+	allocations, cpu, calls := "–", "–", "–"
+	if c.CPU > 0 {
+		cpu, calls = micros(c.CPU), fmt.Sprintf("%.1f", c.Calls)
+	}
+	if c.Allocations != nil {
+		allocations = fmt.Sprintf("%.1f", *c.Allocations)
+	}
+	return []string{
+		"  " + c.Client, t[1], t[0], micros(c.InCallback), cpu, calls, allocations,
+		fmt.Sprintf("%.1f MiB", float64(c.Resident)/(1<<20)), fmt.Sprint(c.Threads),
+	}
 }
 
 func (p *printer) rest(r *Result) {
 	for i := range r.Cells {
 		if c := &r.Cells[i]; c.Invalid != "" {
-			p.say("\nNot valid: %s, payload %s, QoS %d: %s\n", c.Client, bytes(c.Payload), c.QoS, c.Invalid)
+			p.say("\nNot valid: %s (%s): %s\n", c.Client, point(c.Payload, c.QoS), c.Invalid)
 		}
 	}
 	for _, s := range r.Skipped {

@@ -91,6 +91,12 @@ func parseDuration(text string) (time.Duration, error) {
 // parseSize reads 64, 64B, 1KiB, 1KB. No message is larger than 256 MiB.
 func parseSize(text string) (int64, error) { return parseBytes(text, MaxSize) }
 
+// ParseSize reads a size as scenarios write it: 256B, 10KiB, 1MiB.
+func ParseSize(text string) (int, error) {
+	n, err := parseSize(text)
+	return int(n), err
+}
+
 // parseBytes reads a whole number of bytes, at most most.
 func parseBytes(text string, most int64) (int64, error) {
 	value, unit, err := number(text)
