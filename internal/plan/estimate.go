@@ -29,6 +29,7 @@ const (
 	startStop     = 600 * time.Millisecond // of a broker that we start
 	perConnection = 200 * time.Microsecond // TCP, protocol and subscription
 	shortDrain    = 50 * time.Millisecond  // when everything has arrived
+	linkTest      = 11 * time.Second       // of a link, before its first trial
 )
 
 // Estimate says what all trials need together.
@@ -37,8 +38,14 @@ func (p *Plan) Estimate() Estimate {
 		return p.estimateSearch()
 	}
 	var sum Estimate
+	links := map[Link]bool{}
 	for i := range p.Trials {
 		e := p.Trials[i].Estimate()
+		if l := p.Trials[i].Params.Link; l.Emulated() && !links[l] {
+			links[l] = true
+			e.Duration += linkTest
+			e.DurationMax += linkTest
+		}
 		sum.Trials += e.Trials
 		sum.BrokerStarts += e.BrokerStarts
 		sum.Messages += e.Messages
