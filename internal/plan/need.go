@@ -14,10 +14,9 @@ const (
 	tcpIPBytes = 52
 	// segmentBytes is what a segment carries of a packet of 1500 bytes.
 	segmentBytes = 1500 - tcpIPBytes
-	// tlsBytes is what a record of TLS 1.3 adds: header 5, type 1, tag 16 (RFC 8446, 5.2).
+	// tlsBytes is what a record of TLS 1.3 adds: header 5, type 1, tag 16 (RFC 8446, 5.2). One of TLS 1.2 adds 21 or 29, by its cipher
+	// (RFC 7905, RFC 5288), which is not known before.
 	tlsBytes = 22
-	// tls12Bytes is what one of TLS 1.2 with AES-GCM adds: header 5, nonce 8, tag 16 (RFC 5246, 6.2.3.3, RFC 5288).
-	tls12Bytes = 29
 	// webSocketBytes is the frame around a message of a client: 2, its mask 4, and 2 more from 126 bytes (RFC 6455, 5.2).
 	webSocketBytes = 8
 	// runDigits is how long the number of a run is at most.
@@ -249,9 +248,9 @@ func need(t *Trial) string {
 	if n.AtLeast {
 		least = "at least "
 	}
-	text := fmt.Sprintf("%s: %s × %s msg/s × %s need %sabout %s × the link (%s, %s B of packets a message); with acknowledgements and what is lost sent again %s ×",
+	text := fmt.Sprintf("%s: %s × %s msg/s × %s need %sabout %s × the link %s (%s, %s B of packets a message); with acknowledgements and what is lost sent again %s ×",
 		t.Subject.Name, grouped(int64(p.Publishers))+" devices", decimal(max(p.RatePerS, p.RampToPerS)), size(float64(p.PayloadBytes)), least,
-		times(worst.Times()), way, grouped(int64(worst.PerMessage.Data)), times(worst.TimesInAll()))
+		times(worst.Times()), p.Link.Name, way, grouped(int64(worst.PerMessage.Data)), times(worst.TimesInAll()))
 	switch {
 	case worst.TimesInAll() > 1:
 		text += fmt.Sprintf(": this measures the link's capacity; about %s msg/s fit", decimal(math.Round(n.Fits*10)/10))
