@@ -75,7 +75,7 @@ func (r rig) build(t *testing.T, res *result) *virtual.World {
 	}
 	w := virtual.New(cfg)
 	w.Add(engine.ClientSpec{Session: sub, Subscribe: &engine.SubscribeSpec{
-		Subscriptions: []proto.Subscription{{Token: 1, Topic: topic, QoS: r.qos}}, Trackers: make([]ledger.Tracker, 1),
+		Subscriptions: engine.These{{Token: 1, Topic: topic, QoS: r.qos}}, Trackers: make([]ledger.Tracker, 1),
 	}})
 	w.Add(engine.ClientSpec{Session: pub, Publish: &engine.PublishSpec{
 		Topic: []byte(topic), QoS: r.qos, Window: max(r.window, 1),

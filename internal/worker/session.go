@@ -37,6 +37,8 @@ type dialect struct {
 	separator string // between topic levels
 	qos       uint8  // of subscriptions
 	topics    *topics
+	// numbered makes a session that does not keep its client id; nil = pub and sub do.
+	numbered func(role string, n int) proto.Client
 }
 
 func newSessions(share *Share, cred Credentials, secure bool) (*sessions, error) {
@@ -95,8 +97,27 @@ func (s *sessions) mqtt(protocol string, cred Credentials) (dialect, error) {
 	return dialect{
 		pub:       func(id string) proto.Client { return mqtt.NewClient(cfg, id) },
 		sub:       func(id string) proto.Client { return mqtt.NewClient(&hearing, id) },
+		numbered:  s.numberedMQTT(cfg, &hearing),
 		separator: "/", qos: t.Params.QoS,
 	}, cfg.Validate()
+}
+
+// numberedMQTT makes sessions that have their configuration, with the names of their role, in common.
+func (s *sessions) numberedMQTT(publishing, hearing *mqtt.Config) func(role string, n int) proto.Client {
+	roles := map[string]*mqtt.Config{}
+	return func(role string, n int) proto.Client {
+		cfg := roles[role]
+		if cfg == nil {
+			cfg = new(mqtt.Config)
+			*cfg = *hearing
+			if role == rolePublisher {
+				*cfg = *publishing
+			}
+			cfg.Name = func(n uint32) string { return s.clientID(role, int(n)) }
+			roles[role] = cfg
+		}
+		return mqtt.NewNumbered(cfg, uint32(n))
+	}
 }
 
 // streamEntries is about how many entries a stream keeps: without a bound a stream grows until memory is used up.
@@ -155,7 +176,7 @@ func (s *sessions) publisher(n int) engine.ClientSpec {
 			spec.Pacer = engine.NewPacer(alone(p, n), 0, t.Seed)
 		}
 	}
-	return engine.ClientSpec{Number: uint32(n), Session: s.pub.pub(s.clientID("pub", n)), Publish: spec}
+	return engine.ClientSpec{Number: uint32(n), Session: s.session(&s.pub, rolePublisher, n), Publish: spec}
 }
 
 // subscriber describes subscribing connection n. trackers is shared between the members of a shared subscription.
@@ -173,7 +194,7 @@ func (s *sessions) firstLeg(n int, trackers []ledger.Tracker) engine.ClientSpec 
 func (s *sessions) hearing(d *dialect, role string, n int, trackers []ledger.Tracker) engine.ClientSpec {
 	p := &s.share.Trial.Params
 	first, count := p.Streams(n)
-	return engine.ClientSpec{Number: uint32(n), Session: d.sub(s.clientID(role, n)), Subscribe: &engine.SubscribeSpec{
+	return engine.ClientSpec{Number: uint32(n), Session: s.session(d, role, n), Subscribe: &engine.SubscribeSpec{
 		Subscriptions: d.topics, FirstStream: uint32(first), Trackers: trackers[:count], Shared: p.Pattern == plan.PatternShared,
 	}}
 }
@@ -199,6 +220,20 @@ func (t *topics) Subscriptions(first uint32, n int) (list []proto.Subscription) 
 		list = append(list, proto.Subscription{Token: uint64(stream), Topic: topic, QoS: t.qos, Group: group})
 	}
 	return list
+}
+
+// rolePublisher is what client ids call a publisher.
+const rolePublisher = "pub"
+
+// session makes that of connection n of a role.
+func (s *sessions) session(d *dialect, role string, n int) proto.Client {
+	switch {
+	case d.numbered != nil:
+		return d.numbered(role, n)
+	case role == rolePublisher:
+		return d.pub(s.clientID(role, n))
+	}
+	return d.sub(s.clientID(role, n))
 }
 
 func schedule(p *plan.Params) engine.Schedule {

@@ -14,31 +14,66 @@ var (
 
 // Client is a client's side of one connection, and across reconnections of one session. It implements proto.Client.
 type Client struct {
-	cfg *Config
-	id  string
 	exchange
-	nextTick  int64
+	*seldom  // never nil; to be changed through own only
+	nextTick int64
+	mute     uint8 // looks of Tick since something was sent
+	deaf     uint8 // looks of Tick since something was heard
+	heard    bool  // something since the last look
+	waiting  bool  // for CONNACK
+	opened   bool  // Open was called before
+	clean    bool  // a clean start was asked for
+}
+
+// seldom is what a client needs while the broker owes it an answer to a PINGREQ, and where it has an identifier of its own.
+type seldom struct {
+	id        string // as given, or as the broker assigned it; "" = by number
 	pingSince int64  // since when the broker owes the answer to a PINGREQ, and anything else, as far as Tick knows
 	barrier   uint64 // token of the Barrier asked for last
 	pings     uint32 // unanswered PINGREQs
-	keepAlive uint16 // seconds, the broker's wish included
-	mute      uint8  // looks of Tick since something was sent
-	deaf      uint8  // looks of Tick since something was heard
-	heard     bool   // something since the last look
-	waiting   bool   // for CONNACK
-	opened    bool   // Open was called before
-	clean     bool   // a clean start was asked for
-	noShared  bool   // the broker has no shared subscriptions
 	asked     bool   // a Barrier waits for its answer
 }
 
-// NewClient returns a client with this client identifier, which may be empty (the broker then assigns one if it likes).
-func NewClient(cfg *Config, id string) *Client {
-	return &Client{cfg: cfg, id: id, exchange: exchange{version: cfg.Version, holdAcks: cfg.HoldAcks}}
+// nothingSeldom is that of all clients that need none. It is never changed.
+var nothingSeldom = &seldom{}
+
+// own returns a seldom that may be changed.
+func (c *Client) own() *seldom {
+	if c.seldom == nothingSeldom {
+		c.seldom = &seldom{}
+	}
+	return c.seldom
 }
 
-// ID is the client identifier: as given, or as the broker assigned it.
-func (c *Client) ID() string { return c.id }
+// tidy gives back a seldom in which nothing is left.
+func (c *Client) tidy() {
+	if c.pings == 0 && !c.asked && c.id == "" {
+		c.seldom = nothingSeldom
+	}
+}
+
+// NewClient returns a client with this client identifier, which may be empty (the broker then assigns one if it likes).
+// Clients of one Config must be made one after the other.
+func NewClient(cfg *Config, id string) *Client {
+	c := NewNumbered(cfg, 0)
+	if id != "" {
+		c.own().id = id
+	}
+	return c
+}
+
+// NewNumbered returns a client whose identifier is cfg.Name(n), which costs less than keeping it.
+func NewNumbered(cfg *Config, n uint32) *Client {
+	return &Client{exchange: exchange{terms: cfg.initial(), held: nothingHeld, number: n}, seldom: nothingSeldom}
+}
+
+// ID is the client identifier: as given, by number, or as the broker assigned it.
+func (c *Client) ID() string {
+	if c.id == "" && c.cfg.Name != nil {
+		return c.cfg.Name(c.number)
+	}
+	return c.id
+}
 
 // Need returns the size of the packet that starts at in; see the function Need.
 func (c *Client) Need(in []byte) int { return Need(in) }
@@ -49,16 +84,19 @@ func (c *Client) InFlight() int { return c.out.messages() }
 // Open implements proto.Session: it appends CONNECT.
 func (c *Client) Open(now int64, out []byte) []byte {
 	c.ready, c.waiting = false, true
-	c.pings, c.asked, c.wrote = 0, false, true
+	c.wrote = true
 	c.mute, c.deaf = 0, 0
-	c.keepAlive = uint16(seconds(c.cfg.KeepAlive))
-	c.grant = grant(c.cfg.ReceiveMaximum)
+	if c.seldom != nothingSeldom {
+		c.pings, c.asked = 0, false
+		c.tidy()
+	}
+	c.terms = c.cfg.initial()
 	c.clean = c.cfg.CleanStart && !(c.opened && c.cfg.keepsSession())
 	c.opened = true
 	if c.out != nil {
 		c.out.reopen()
 	}
-	return appendConnect(out, c.cfg, c.id, c.clean)
+	return appendConnect(out, c.cfg, c.ID(), c.clean)
 }
 
 // Feed implements proto.Session. It may report Resend without consuming anything. When the broker refuses the
@@ -99,7 +137,7 @@ func (c *Client) turnedAway(in, out []byte) (n int, o []byte, err error) {
 		return 0, out, err
 	}
 	var ev proto.Event
-	v5 := exchange{version: V5}
+	v5 := exchange{terms: &terms{version: V5}}
 	if err := readDisconnect(&v5, in[body:size:size], &ev); err != nil {
 		return 0, out, err
 	}
@@ -142,7 +180,8 @@ func (c *Client) handle(now int64, first byte, body, out []byte, ev *proto.Event
 // Barrier appends a PINGREQ. When it is answered Feed reports Barrier with this token: the broker has read all that was
 // sent before. A Barrier asked for before an earlier one was answered replaces it.
 func (c *Client) Barrier(token uint64, out []byte) []byte {
-	c.barrier, c.asked = token, true
+	o := c.own()
+	o.barrier, o.asked = token, true
 	return c.ping(out)
 }
 
@@ -183,7 +222,7 @@ func (c *Client) Subscribe(s *proto.Subscription, out []byte) ([]byte, error) {
 		return out, errors.New("mqtt: the broker does not offer shared subscriptions")
 	}
 	if c.out == nil {
-		c.out = new(inflight)
+		c.hold().out = new(inflight)
 	}
 	id := c.out.take(s.Token, slotSubscribing)
 	if id == 0 {
@@ -223,7 +262,8 @@ func (c *Client) suback(body []byte, ev *proto.Event) error {
 	}
 	c.out.release(id)
 	if c.out.unused() {
-		c.out = nil
+		c.hold().out = nil
+		c.letGo()
 	}
 	return nil
 }

@@ -3,6 +3,7 @@ package mqtt
 import (
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 )
 
@@ -29,6 +30,50 @@ type Config struct {
 	NoLocal           bool
 	RetainAsPublished bool
 	RetainHandling    uint8 // 0 send retained messages, 1 only for a new subscription, 2 never
+
+	// Name is the client identifier of the n-th client made by NewNumbered.
+	Name func(n uint32) string
+
+	agreements *agreements
+}
+
+// agreements are the terms that clients of one Config share.
+type agreements struct {
+	initial terms // before the broker has said anything
+	mu      sync.Mutex
+	all     []*terms // afterwards
+}
+
+// initial returns the terms of a client whose broker has said nothing.
+func (c *Config) initial() *terms {
+	if c.agreements == nil || c.agreements.initial.cfg != c { // a copy of another Config has that one's
+		c.agreements = &agreements{initial: terms{
+			cfg: c, version: c.Version, holdAcks: c.HoldAcks, limit: 65535, maxQoS: 2,
+			keepAlive: uint16(seconds(c.KeepAlive)), grant: grant(c.ReceiveMaximum),
+		}}
+	}
+	return &c.agreements.initial
+}
+
+// mostAgreements bounds how many different terms are shared: a broker says the same to all.
+const mostAgreements = 16
+
+// alike returns shared terms that are t.
+func (c *Config) alike(t terms) *terms {
+	a := c.agreements
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, known := range a.all {
+		if *known == t {
+			return known
+		}
+	}
+	n := new(terms)
+	*n = t
+	if len(a.all) < mostAgreements {
+		a.all = append(a.all, n)
+	}
+	return n
 }
 
 // Will is the message that the broker publishes when the connection ends without a goodbye.

@@ -126,9 +126,9 @@ func (c *Client) connack(now int64, body, out []byte, ev *proto.Event) ([]byte, 
 	if flags > 1 || (flags == 1 && code != 0) {
 		return out, malformed(pktConnack, fmt.Errorf("its flags are 0x%02x", flags))
 	}
-	c.limit, c.maxBytes, c.maxQoS, c.noRetain, c.noShared = 65535, 0, 2, false, false
+	agreed := *c.cfg.initial()
 	if c.version == V5 {
-		text, err := c.connackProperties(&r)
+		text, err := c.connackProperties(&r, &agreed)
 		if err != nil {
 			return out, malformed(pktConnack, err)
 		}
@@ -143,8 +143,9 @@ func (c *Client) connack(now int64, body, out []byte, ev *proto.Event) ([]byte, 
 		return out, errors.New("mqtt: the broker resumed a session although a clean start was asked for")
 	}
 	if c.cfg.Window > 0 {
-		c.limit = min(c.limit, uint16(c.cfg.Window))
+		agreed.limit = min(agreed.limit, uint16(c.cfg.Window))
 	}
+	c.terms = c.cfg.alike(agreed)
 	c.waiting, c.ready = false, true
 	c.nextTick = now + c.lookEvery()
 	ev.Kind, ev.Resumed = proto.Ready, flags == 1
@@ -157,7 +158,7 @@ func (c *Client) connack(now int64, body, out []byte, ev *proto.Event) ([]byte, 
 }
 
 // connackProperties takes the broker's limits and returns its words, if any.
-func (c *Client) connackProperties(r *reader) (text string, err error) {
+func (c *Client) connackProperties(r *reader, agreed *terms) (text string, err error) {
 	p := openProperties(r, pktConnack)
 	for {
 		v, ok, err := p.next()
@@ -166,19 +167,19 @@ func (c *Client) connackProperties(r *reader) (text string, err error) {
 		}
 		switch v.id {
 		case propReceiveMaximum:
-			c.limit = uint16(v.number)
+			agreed.limit = uint16(v.number)
 		case propMaximumQoS:
-			c.maxQoS = byte(v.number)
+			agreed.maxQoS = byte(v.number)
 		case propRetainAvailable:
-			c.noRetain = v.number == 0
+			agreed.noRetain = v.number == 0
 		case propMaximumPacket:
-			c.maxBytes = v.number
+			agreed.maxBytes = v.number
 		case propAssignedID:
-			c.id = string(v.text)
+			c.own().id = string(v.text)
 		case propServerKeepAlive:
-			c.keepAlive = uint16(v.number)
+			agreed.keepAlive = uint16(v.number)
 		case propSharedAvailable:
-			c.noShared = v.number == 0
+			agreed.noShared = v.number == 0
 		case propReasonString, propServerReference:
 			text = string(v.text)
 		}

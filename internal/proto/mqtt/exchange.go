@@ -27,18 +27,50 @@ func (e *TooLargeError) Error() string {
 
 // exchange is what client and server do alike: carry application messages in both directions and confirm them.
 type exchange struct {
-	out      *inflight // packet identifiers of ours; nil until the first is needed
-	in       *idSet    // the peer's QoS 2 messages between PUBLISH and PUBREL; nil until the first
-	maxBytes uint32    // largest packet the peer accepts; 0 = no limit
-	limit    uint16    // unacknowledged messages allowed: our window, and the receive maximum of the peer
-	grant    uint16    // unacknowledged messages that we allow the peer
-	version  byte
-	maxQoS   byte // that the peer accepts
-	noRetain bool // the peer refuses retained messages
-	holdAcks bool
-	ready    bool // the connection is accepted and nobody said goodbye
-	server   bool
-	wrote    bool // something was sent since the last Tick
+	*terms
+	*held         // never nil; to be changed through hold only
+	number uint32 // of a client among those of its Config
+	ready  bool   // the connection is accepted and nobody said goodbye
+	server bool
+	wrote  bool // something was sent since the last Tick
+}
+
+// terms are what both sides agreed on. Clients of one Config share those that are alike, and must not change them.
+type terms struct {
+	cfg       *Config // of a client
+	maxBytes  uint32  // largest packet the peer accepts; 0 = no limit
+	limit     uint16  // unacknowledged messages allowed: our window, and the receive maximum of the peer
+	grant     uint16  // unacknowledged messages that we allow the peer
+	keepAlive uint16  // seconds, the broker's wish included
+	version   byte
+	maxQoS    byte // that the peer accepts
+	noRetain  bool // the peer refuses retained messages
+	noShared  bool // the broker has no shared subscriptions
+	holdAcks  bool
+}
+
+// held is what has a packet identifier.
+type held struct {
+	out *inflight // packet identifiers of ours; nil until the first is needed
+	in  *idSet    // the peer's QoS 2 messages between PUBLISH and PUBREL; nil until the first
+}
+
+// nothingHeld is that of all that hold nothing. It is never changed.
+var nothingHeld = &held{}
+
+// hold returns a held that may be changed.
+func (x *exchange) hold() *held {
+	if x.held == nothingHeld {
+		x.held = &held{}
+	}
+	return x.held
+}
+
+// letGo gives back a held in which nothing is left.
+func (x *exchange) letGo() {
+	if *x.held == *nothingHeld {
+		x.held = nothingHeld
+	}
 }
 
 func (x *exchange) peer() string {
@@ -137,7 +169,7 @@ func (x *exchange) publishable(m *proto.Message, remaining int) error {
 // occupy finds the packet identifier for m: that of its first try if m was reported as Resend, else a new one.
 func (x *exchange) occupy(m *proto.Message) (uint16, error) {
 	if x.out == nil {
-		x.out = new(inflight)
+		x.hold().out = new(inflight)
 	}
 	if m.Redelivered {
 		if id, err := x.out.again(m.Token, m.QoS); id != 0 || err != nil {
@@ -225,7 +257,7 @@ func (x *exchange) confirm(id uint16, reason byte, out []byte, ev *proto.Event) 
 			return out, fmt.Errorf("mqtt: %s exceeded the receive maximum of %d", x.peer(), x.grant)
 		default:
 			if x.in == nil {
-				x.in = new(idSet)
+				x.hold().in = new(idSet)
 			}
 			x.in.add(id)
 		}

@@ -74,10 +74,11 @@ func (c *Client) alive(now int64) {
 }
 
 func (c *Client) ping(out []byte) []byte {
-	if c.pings == 0 {
-		c.pingSince = unknownTime
+	o := c.own()
+	if o.pings == 0 {
+		o.pingSince = unknownTime
 	}
-	c.pings++
+	o.pings++
 	c.wrote = true
 	return append(out, pktPingreq<<4, 0)
 }
@@ -94,5 +95,6 @@ func (c *Client) pingresp(now int64, body []byte, ev *proto.Event) error {
 		ev.Kind, ev.Token = proto.Barrier, c.barrier
 		c.asked = false
 	}
+	c.tidy()
 	return nil
 }

@@ -76,7 +76,7 @@ type served struct {
 
 // NewServer returns a broker's side for one client.
 func NewServer(cfg *ServerConfig) *Server {
-	return &Server{cfg: cfg, exchange: exchange{server: true, holdAcks: cfg.HoldAcks}}
+	return &Server{cfg: cfg, exchange: exchange{terms: &terms{holdAcks: cfg.HoldAcks}, held: &held{}, server: true}}
 }
 
 // Client is what the client said in its last CONNECT; valid after Ready.
