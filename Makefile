@@ -3,7 +3,7 @@ BIN      := bin/mqlab
 FUZZTIME ?= 10s
 export CGO_ENABLED ?= 0
 
-.PHONY: build demo test race lint bench fuzz brokers agents all-brokers clean
+.PHONY: build demo test race lint bench peers fuzz brokers agents all-brokers clean
 
 build: ## build the one static binary
 	$(GO) build -trimpath -o $(BIN) ./cmd/mqlab
@@ -27,6 +27,9 @@ lint: ## what must be clean before a commit
 
 bench: build ## paired ratios against other clients and plain C; takes minutes, wants an idle machine
 	$(GO) run ./bench
+
+peers: ## the same work by mqlab and by other load generators that are installed; takes minutes
+	$(GO) run ./bench/peers
 
 fuzz: ## every fuzz target for FUZZTIME
 	scripts/fuzz $(FUZZTIME)
