@@ -25,8 +25,10 @@ func TestBrokersInside(t *testing.T) {
 	}
 	defer func() { _ = g.Close() }()
 	for _, s := range []plan.Subject{
-		{Broker: "mosquitto", Runtime: broker.Process}, {Broker: "redis", Runtime: broker.Process},
-		{Broker: "nats", Runtime: broker.Process}, {Broker: "mochi", Runtime: broker.Embedded},
+		{Broker: "mosquitto", Runtime: broker.Process},
+		{Broker: "redis", Runtime: broker.Process},
+		{Broker: "nats", Runtime: broker.Process},
+		{Broker: "mochi", Runtime: broker.Embedded},
 	} {
 		s.Variant = broker.AsShipped
 		t.Run(s.Broker, func(t *testing.T) {
