@@ -26,7 +26,7 @@ type mover interface {
 func Run(ctx context.Context, n Network, p link.Profile, o Options) (r *Report, err error) {
 	o = o.filled()
 	start := clock.Now()
-	r = &Report{Backend: n.Facts().Backend}
+	r = &Report{Backend: n.Facts().Backend, Untested: unprobed(p)}
 	overrunBefore := overrun(n)
 	defer func() {
 		err = errors.Join(err, n.Change(p.Up, p.Down))
@@ -82,6 +82,22 @@ func travelOnly(p link.Params) link.Params {
 	p.Rate, p.OverheadBytes, p.QueueBytes, p.Order = 0, 0, 0, ""
 	p.Duplicate, p.Corrupt, p.FixChecksum = 0, 0, false
 	return p
+}
+
+// unprobed names what no probe tells.
+func unprobed(p link.Profile) (all []string) {
+	for _, way := range []link.Direction{link.Up, link.Down} {
+		of := p.Params(way)
+		for _, option := range []struct {
+			name string
+			is   bool
+		}{{"duplicate", of.Duplicate > 0}, {"corrupt", of.Corrupt > 0}, {"correlation", of.Correlation > 0}, {"loss_correlation", of.LossCorrelation > 0}} {
+			if option.is {
+				all = append(all, fmt.Sprintf("%s %s: not probed", way, option.name))
+			}
+		}
+	}
+	return all
 }
 
 // flush empties the link.

@@ -47,6 +47,7 @@ func network(t *testing.T, p link.Profile) *tun.Network {
 // TestRun measures a real link. What it sees of delays depends on the machine; what it sees of losses does not.
 func TestRun(t *testing.T) {
 	p := profile()
+	p.Down.Duplicate = 0.01
 	r, err := linktest.Run(t.Context(), network(t, p), p, short)
 	if err != nil {
 		t.Fatal(err)
@@ -64,6 +65,9 @@ func TestRun(t *testing.T) {
 	want := strings.Split("up delay,up deviation,up loss,up burst,down delay,down deviation,down loss,down burst,up rate,up queue,down rate,down queue", ",")
 	if !slices.Equal(what, want) {
 		t.Errorf("checked are %v", what)
+	}
+	if !slices.Equal(r.Untested, []string{"down duplicate: not probed"}) {
+		t.Errorf("untested are %v", r.Untested)
 	}
 	if r.Backend != tun.Name || r.Probes != "datagrams" || r.Late.Packets == 0 || r.Took == 0 || r.Pass != (len(r.Why) == 0) {
 		t.Errorf("%+v", r)

@@ -5,6 +5,7 @@ package space
 import (
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"runtime"
 	"strings"
@@ -16,12 +17,13 @@ import (
 type Space struct {
 	fd    int // by which it is held and entered
 	calls chan func()
+	quit  chan struct{}
 	ended chan struct{}
 }
 
 // New makes an empty namespace. The error says what it takes if this process may not.
 func New() (*Space, error) {
-	n := &Space{calls: make(chan func()), ended: make(chan struct{})}
+	n := &Space{calls: make(chan func()), quit: make(chan struct{}), ended: make(chan struct{})}
 	made := make(chan error)
 	go n.live(made)
 	if err := <-made; err != nil {
@@ -56,21 +58,31 @@ func (n *Space) live(made chan<- error) {
 	}
 	n.fd = fd
 	made <- nil
-	for call := range n.calls {
-		call()
+	for {
+		select {
+		case call := <-n.calls:
+			call()
+		case <-n.quit:
+			return
+		}
 	}
 }
 
-// Do runs f on the thread inside the namespace. F must not wait for anything that takes time.
+// Do runs f on the thread inside the namespace. F must not wait for anything that takes time. After Close the error is
+// net.ErrClosed.
 func (n *Space) Do(f func() error) error {
 	result := make(chan error, 1)
-	n.calls <- func() { result <- f() }
-	return <-result
+	select {
+	case n.calls <- func() { result <- f() }:
+		return <-result
+	case <-n.ended:
+		return net.ErrClosed
+	}
 }
 
-// Close gives the namespace up. It must be called once and after the last Do.
+// Close gives the namespace up. It must be called once.
 func (n *Space) Close() error {
-	close(n.calls)
+	close(n.quit)
 	<-n.ended
 	return unix.Close(n.fd)
 }
