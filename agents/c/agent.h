@@ -37,7 +37,7 @@ static struct agent_record *agent_records;
 static uint64_t agent_taken;
 
 /* What the callback does besides: nothing, work, or hand over to another thread. */
-static long long agent_work_ns;
+static long long agent_work_ns, agent_work_every = 1;
 static bool agent_queued;
 static char agent_ring[1024];
 static uint64_t agent_put, agent_got, agent_queue_drops;
@@ -173,7 +173,7 @@ static inline void agent_received(const void *payload, size_t n)
 	uint32_t seq = agent_seq(payload, n);
 	if (agent_queued)
 		agent_enqueue();
-	else if (agent_work_ns > 0)
+	else if (agent_work_ns > 0 && seq % agent_work_every == 0)
 		agent_busy(agent_work_ns);
 	agent_keep(AGENT_RECEIVED, seq, entered, agent_now(), n);
 }
@@ -206,6 +206,7 @@ static void agent_begin(const char *library, const char *version)
 	if (*path)
 		agent_map(path, (uint64_t)agent_number("capacity", 1 << 16));
 	agent_work_ns = agent_number("work_ns", 0);
+	agent_work_every = agent_number("work_every", 1);
 	char *callback = agent_text("callback", "");
 	agent_queued = strcmp(callback, "queue") == 0;
 	if (agent_queued) {
@@ -247,6 +248,37 @@ static inline void agent_sleep_until(uint64_t ns)
 	t.tv_nsec = (long)(ns % 1000000000u);
 	while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, NULL) == EINTR)
 		;
+}
+
+/* Publishes on a schedule, after GO: count messages, one every interval_ns, or two at once (QoS 0, then QoS 1) with mix. between(until) does
+ * whatever the library needs until the next one is due. */
+static inline void agent_publish(void (*send)(const char *payload, size_t n, int qos), void (*between)(uint64_t until))
+{
+	uint64_t go = agent_wait_go();
+	long long count = agent_number("count", 0), interval = agent_number("interval_ns", 100000000), mix = agent_number("mix", 0);
+	long long burst = agent_number("burst", 0), burst_at = agent_number("burst_at", -1);
+	size_t n = (size_t)agent_number("payload_bytes", 256);
+	int qos = (int)agent_number("publish_qos", 0);
+	char *payload = (char *)malloc(n + 32);
+	uint32_t seq = 0;
+	memset(payload, 'x', n);
+	memcpy(payload, "{\"seq\":\"", 8);
+	memcpy(payload + n - 2, "\"}", 2);
+	for (long long i = 0; go && i < count; i++) {
+		uint64_t due = go + (uint64_t)(i * interval);
+		between(due);
+		for (long long k = 0; k < 1 + (mix ? 1 : 0) + (i == burst_at ? burst : 0); k++, seq++) {
+			uint32_t rest = seq;
+			for (int d = 17; d >= 8; d--, rest /= 10)
+				payload[d] = (char)('0' + rest % 10);
+			payload[18] = '"';
+			uint64_t began = agent_now();
+			send(payload, n, mix && k == 1 ? 1 : qos);
+			agent_keep(AGENT_SENT, seq, due, began, agent_now());
+		}
+	}
+	between(agent_now() + (uint64_t)agent_number("linger_ns", 500000000));
+	free(payload);
 }
 
 /* Says what was done. */

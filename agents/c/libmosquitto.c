@@ -3,6 +3,7 @@
 #include <mosquitto.h>
 
 static char *loop;
+static bool subscribed;
 
 static void on_message(struct mosquitto *m, void *o, const struct mosquitto_message *msg)
 {
@@ -21,6 +22,7 @@ static void on_connect(struct mosquitto *m, void *o, int code)
 static void on_subscribe(struct mosquitto *m, void *o, int id, int n, const int *granted)
 {
 	(void)m, (void)o, (void)id, (void)n, (void)granted;
+	subscribed = true;
 	agent_ready();
 }
 
@@ -28,6 +30,32 @@ static void on_log(struct mosquitto *m, void *o, int level, const char *text)
 {
 	(void)m, (void)o, (void)level;
 	fprintf(stderr, "%s\n", text);
+}
+
+static struct mosquitto *publisher;
+static char *publish_topic;
+
+static void publish(const char *payload, size_t n, int qos)
+{
+	mosquitto_publish(publisher, NULL, publish_topic, (int)n, payload, qos, false);
+}
+
+/* What a publishing program does between two messages, by the way it runs the library. */
+static void between(uint64_t until)
+{
+	long long interval = agent_number("interval_ns", 100000000);
+	if (strcmp(loop, "sleep") == 0) { /* one turn that does not wait, then a sleep of the whole interval */
+		mosquitto_loop(publisher, 0, 1);
+		usleep((useconds_t)(interval / 1000));
+	} else if (strcmp(loop, "block") == 0) { /* one turn that waits, then a sleep */
+		mosquitto_loop(publisher, -1, 1);
+		usleep((useconds_t)(interval / 1000));
+	} else if (strcmp(loop, "deadline") == 0) { /* the library waits for messages until the next one is due */
+		for (uint64_t now; (now = agent_now()) < until;)
+			mosquitto_loop(publisher, (int)((until - now) / 1000000), 1);
+	} else {
+		agent_sleep_until(until);
+	}
 }
 
 /* The ways of running the library that are not its own thread. */
@@ -66,13 +94,22 @@ int main(void)
 	if (code)
 		agent_fail(mosquitto_strerror(code), code);
 	loop = agent_text("loop", "start");
-	if (strcmp(loop, "start") == 0) {
+	publisher = m;
+	publish_topic = agent_text("publish", "");
+	bool publishing = *publish_topic, threaded = strcmp(loop, "start") == 0;
+	if (publishing && !threaded) {
+		while (!subscribed && mosquitto_loop(m, 100, 1) == MOSQ_ERR_SUCCESS)
+			;
+		agent_publish(publish, between);
+	} else if (strcmp(loop, "start") == 0) {
 		mosquitto_loop_start(m);
 	} else {
 		pthread_t thread;
 		mosquitto_threaded_set(m, true);
 		pthread_create(&thread, NULL, run, m);
 	}
+	if (publishing && threaded)
+		agent_publish(publish, between);
 	agent_wait_stop();
 	agent_end();
 	return 0;

@@ -44,6 +44,13 @@ type job struct {
 	WorkNS    int64  `json:"work_ns"`
 	Callback  string `json:"callback"`
 	TLSCA     string `json:"tls_ca"`
+
+	Publish      string `json:"publish"` // a topic to publish to on a schedule
+	PublishQoS   byte   `json:"publish_qos"`
+	Count        int    `json:"count"`
+	IntervalNS   int64  `json:"interval_ns"`
+	PayloadBytes int    `json:"payload_bytes"`
+	WorkEvery    uint32 `json:"work_every"`
 }
 
 func (j *job) address() string { return fmt.Sprintf("%s:%d", j.Host, j.Port) }
@@ -57,6 +64,7 @@ type agent struct {
 	taken  atomic.Int64
 	drops  atomic.Int64
 	queue  chan uint32
+	send   func(payload []byte) error // publishes; nil = the library's agent cannot
 	before runtime.MemStats
 }
 
@@ -64,7 +72,8 @@ type agent struct {
 const (
 	headerSize   = 64
 	recordSize   = 32
-	received     = 1
+	received     = 1 // kinds of records
+	sent         = 2
 	queueLength  = 1024
 	magic        = "MQLABSMP"
 	offVersion   = 8
@@ -105,6 +114,9 @@ func Main(args []string, stdin io.Reader, stdout io.Writer) int {
 	if err := libraries[args[0]](a); err != nil {
 		return a.fail(err)
 	}
+	if a.Publish != "" && a.send != nil {
+		a.publish()
+	}
 	for {
 		line, err := a.in.ReadString('\n')
 		if err != nil || strings.TrimSpace(line) == "STOP" {
@@ -144,10 +156,10 @@ func (a *agent) received(payload []byte) {
 		default:
 			a.drops.Add(1)
 		}
-	case a.WorkNS > 0:
+	case a.WorkNS > 0 && seq%max(a.WorkEvery, 1) == 0:
 		a.busy()
 	}
-	a.keep(seq, entered, clock.Now(), len(payload))
+	a.keep(received, seq, entered, clock.Now(), int64(len(payload)))
 }
 
 func (a *agent) busy() {
@@ -165,8 +177,8 @@ func sequence(payload []byte) (n uint32) {
 	return n
 }
 
-// keep writes a record. Libraries call back from one goroutine at a time, except where they are told not to keep the order.
-func (a *agent) keep(seq uint32, entered, left int64, size int) {
+// keep writes a record. The count is published by whoever kept the last of them.
+func (a *agent) keep(kind, seq uint32, x, y, z int64) {
 	i := int(a.taken.Add(1)) - 1
 	le := binary.LittleEndian
 	if i >= a.Capacity || a.memory == nil {
@@ -177,11 +189,33 @@ func (a *agent) keep(seq uint32, entered, left int64, size int) {
 	}
 	r := a.memory[headerSize+recordSize*i:][:recordSize]
 	le.PutUint32(r[4:], seq)
-	le.PutUint64(r[8:], uint64(entered))
-	le.PutUint64(r[16:], uint64(left))
-	le.PutUint64(r[24:], uint64(size))
-	le.PutUint32(r, received)
+	le.PutUint64(r[8:], uint64(x))
+	le.PutUint64(r[16:], uint64(y))
+	le.PutUint64(r[24:], uint64(z))
+	le.PutUint32(r, kind)
 	le.PutUint64(a.memory[offCount:], uint64(i+1))
+}
+
+// publish publishes on a schedule, after GO.
+func (a *agent) publish() {
+	line, err := a.in.ReadString('\n')
+	var begin int64
+	if _, scanErr := fmt.Sscanf(line, "GO %d", &begin); err != nil || scanErr != nil {
+		return
+	}
+	payload := []byte(`{"seq":"0000000000","` + strings.Repeat("x", max(a.PayloadBytes-22, 0)) + `"}`)
+	for i := range a.Count {
+		due := begin + int64(i)*a.IntervalNS
+		for clock.Now() < due {
+			clock.SleepUntil(due)
+		}
+		copy(payload[sequenceFrom:], fmt.Sprintf("%010d", i))
+		began := clock.Now()
+		if a.send(payload) != nil {
+			return
+		}
+		a.keep(sent, uint32(i), due, began, clock.Now())
+	}
 }
 
 func (a *agent) end() {

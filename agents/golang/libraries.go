@@ -83,6 +83,7 @@ func paho3(a *agent) error {
 	if t.Wait() && t.Error() != nil {
 		return t.Error()
 	}
+	a.send = func(payload []byte) error { return client.Publish(a.Publish, a.PublishQoS, false, payload).Error() }
 	a.ready()
 	return nil
 }

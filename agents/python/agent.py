@@ -23,7 +23,7 @@ class Agent:
         self.capacity = self.taken = self.queue_drops = 0
         if self.job.get('samples'):
             self._map(self.job['samples'], self.job.get('capacity', 1 << 16))
-        self.work_ns = self.job.get('work_ns', 0)
+        self.work_ns, self.work_every = self.job.get('work_ns', 0), self.job.get('work_every', 1)
         self.queue = None
         if self.job.get('callback') == 'queue':
             self.queue, self._filled = collections.deque(), threading.Semaphore(0)
@@ -79,7 +79,7 @@ class Agent:
                 self._filled.release()
             else:
                 self.queue_drops += 1
-        elif self.work_ns:
+        elif self.work_ns and seq % self.work_every == 0:
             busy(self.work_ns)
         self.keep(RECEIVED, seq, entered, now(), len(payload))
 
@@ -97,6 +97,23 @@ class Agent:
         """Waits for GO, and returns its time; 0 = STOP, or nobody is there any more."""
         line = sys.stdin.readline()
         return int(line[3:]) if line.startswith('GO ') else 0
+
+    def publish(self, send):
+        """Publishes on a schedule, after GO: count messages, one every interval_ns."""
+        job, go = self.job, self.wait_go()
+        interval, size = job.get('interval_ns', 100_000_000), job.get('payload_bytes', 256)
+        garbage = []
+        for seq in range(job.get('count', 0) if go else 0):
+            due = go + seq * interval
+            wait = due - now()
+            if wait > 0:
+                time.sleep(wait / 1e9)
+            for _ in range(job.get('churn', 0)):  # containers that live on, as those of a program that keeps state
+                garbage.append([seq])
+            payload = b'{"seq":"%010d","' % seq + b'x' * (size - 22) + b'"}'
+            began = now()
+            send(payload)
+            self.keep(SENT, seq, due, began, now())
 
     def wait_stop(self):
         """Waits for STOP, or until nobody is there any more."""

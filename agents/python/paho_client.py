@@ -43,5 +43,7 @@ if loop == 'start':
     client.loop_start()
 else:
     threading.Thread(target={'forever': client.loop_forever, 'own': own, 'sleep': sleep}[loop], daemon=True).start()
+if job.get('publish'):
+    agent.publish(lambda payload: client.publish(job['publish'], payload, job.get('publish_qos', 0)))
 agent.wait_stop()
 agent.end()

@@ -3,7 +3,6 @@
 package agent_test
 
 import (
-	"context"
 	"errors"
 	"os"
 	"path/filepath"
@@ -119,7 +118,7 @@ func exchange(t *testing.T, g *guard.Guard, b *agent.Built, job agent.Job, n, si
 	if err != nil {
 		t.Fatal(err)
 	}
-	wait(t.Context(), p, n)
+	p.Settle(t.Context(), uint64(n))
 	_, samples, err := p.End(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -136,25 +135,6 @@ func exchange(t *testing.T, g *guard.Guard, b *agent.Built, job agent.Job, n, si
 	}
 	if int(next) != n {
 		t.Errorf("QoS %d, %d B: %d of %d messages", job.QoS, size, next, n)
-	}
-}
-
-// wait waits until an agent has taken n samples; one that writes them at its end is given a second.
-func wait(ctx context.Context, p *agent.Process, n int) {
-	patience := 10 * time.Second
-	if p.Language == agent.Node {
-		patience = time.Second
-	}
-	ctx, cancel := context.WithTimeout(ctx, patience)
-	defer cancel()
-	tick := time.NewTicker(5 * time.Millisecond)
-	defer tick.Stop()
-	for p.Taken() < uint64(n) {
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-		}
 	}
 }
 

@@ -39,6 +39,18 @@ type Job struct {
 	GC        string `json:"gc,omitempty"`     // default, thresholds, frozen, off
 	Retain    int    `json:"retain,omitempty"` // containers that the program keeps
 	TLSCA     string `json:"tls_ca,omitempty"`
+
+	// Of agents that publish on a schedule, after Go.
+	Publish      string `json:"publish,omitempty"` // the topic; "" = it only receives
+	PublishQoS   int    `json:"publish_qos,omitempty"`
+	Count        int    `json:"count,omitempty"`
+	IntervalNS   int64  `json:"interval_ns,omitempty"`
+	PayloadBytes int    `json:"payload_bytes,omitempty"`
+	Mix          int    `json:"mix,omitempty"`        // 1 = two messages at once, of QoS 0 and QoS 1
+	WorkEvery    int    `json:"work_every,omitempty"` // messages of which one costs WorkNS; 0 = each
+	Churn        int    `json:"churn,omitempty"`      // of Python: containers kept per message
+	Burst        int    `json:"burst,omitempty"`      // messages more at message BurstAt
+	BurstAt      int    `json:"burst_at,omitempty"`
 }
 
 // event is a line that an agent says.
@@ -197,6 +209,30 @@ func (p *Process) Taken() uint64 {
 		return 0
 	}
 	return binary.LittleEndian.Uint64(header[24:])
+}
+
+// Settle waits until the agent has taken n samples and no more come, or until none came for a while; pauses of a runtime count as samples,
+// so that n alone does not show that the last message came. An agent that cannot tell before its end gets as long as that.
+func (p *Process) Settle(ctx context.Context, n uint64) {
+	const look = 2 * time.Millisecond
+	const calm, still = 10, 500 // looks without a new sample: with n of them, and with less
+	last, same := uint64(0), 0
+	tick := time.NewTicker(look)
+	defer tick.Stop()
+	for same < still {
+		taken := p.Taken()
+		if taken != last {
+			last, same = taken, 0
+		}
+		if same++; taken >= n && same >= calm {
+			return
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+	}
 }
 
 // End stops the agent and reads what it recorded. An agent whose count disagrees with its samples lies.

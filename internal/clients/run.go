@@ -211,7 +211,7 @@ func (s *session) drain(ctx context.Context, p *present, round int) {
 		p.taken.drains = append(p.taken.drains, batch{round: round, first: load.First, number: d.Messages, thawed: d.Thawed})
 	}
 	p.taken.messages += d.Messages
-	settle(ctx, p.process, uint64(p.taken.messages))
+	p.process.Settle(ctx, uint64(p.taken.messages))
 	if p.process.Taken() == 0 {
 		return // its language cannot tell when it was done, so that what it used then is not known
 	}
@@ -220,23 +220,6 @@ func (s *session) drain(ctx context.Context, p *present, round int) {
 	p.taken.draining.CPU += used.CPU
 	p.taken.draining.MinorFaults += used.MinorFaults
 	p.taken.draining.ReadWrites += used.ReadWrites
-}
-
-// settle waits until a client has taken n samples, or does not go on; clients that cannot tell get as long as the slowest needs.
-func settle(ctx context.Context, p *agent.Process, n uint64) {
-	const look, still = 2 * time.Millisecond, 500
-	last, same := uint64(0), 0
-	for ctx.Err() == nil && same < still {
-		taken := p.Taken()
-		if taken >= n {
-			return
-		}
-		if taken != last {
-			last, same = taken, 0
-		}
-		same++
-		time.Sleep(look)
-	}
 }
 
 // cells ends all clients and makes cells of what they recorded.
