@@ -171,7 +171,7 @@ func TestMisbehaviour(t *testing.T) {
 		}
 	})
 	t.Run("killed", func(t *testing.T) {
-		b := &agent.Built{Agent: agent.Agent{Name: "test"}, Command: []string{"/bin/sh", "-c", `read job; echo '{"event":"hello","protocol":1}'; sleep 60`}}
+		b := &agent.Built{Agent: agent.Agent{Name: "test"}, Command: []string{"/bin/sh", "-c", `read job; echo '{"event":"hello","protocol":1}'; exec sleep 60`}}
 		p, err := agent.Start(t.Context(), g, b, agent.Job{Capacity: 10})
 		if err != nil {
 			t.Fatal(err)
