@@ -34,16 +34,7 @@ func TestAMQP091Refused(t *testing.T) {
 			t.Parallel()
 			cfg := topics()
 			c.change(&cfg)
-			conn, err := prototest.Dial(addr, amqp091.NewClient(&cfg, name))
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer func() { _ = conn.Abort() }()
-			if ev, err := conn.Next(patience); err == nil {
-				t.Fatalf("not refused: %+v", ev)
-			} else {
-				wantError(t, err, c.want)
-			}
+			wantError(t, refusal(t, addr, amqp091.NewClient(&cfg, name)), c.want)
 		})
 	}
 }
@@ -177,17 +168,11 @@ func TestAMQP091Confirms(t *testing.T) {
 	keeper.subscribe(1, t.Name(), 1)
 	keeper.expect(proto.Subscribed, 1)
 	client := &counting{Client: amqp091.NewClient(&cfg, "confirms")}
-	conn, err := prototest.Dial(addr, client)
-	if err != nil {
-		t.Fatal(err)
-	}
-	p := &amqp091Peer{Conn: conn, t: t, client: client.Client}
-	t.Cleanup(func() { _ = conn.Abort() })
-	p.expect(proto.Ready, 0)
+	p := dialPeer(t, addr, client)
 	const messages = 20_000
 	acked := make([]bool, messages)
 	for sent, settled := uint64(0), 0; settled < messages; {
-		err := p.Send(func(out []byte) ([]byte, error) {
+		err := p.Send(func(out []byte) (_ []byte, err error) {
 			for ; sent < messages && client.Room(1) > 0 && len(out) < 100_000; sent++ {
 				out, err = client.Publish(&proto.Message{Token: sent, Topic: []byte(t.Name()), Payload: []byte("x"), QoS: 1}, out)
 				if err != nil {

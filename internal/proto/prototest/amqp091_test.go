@@ -2,7 +2,6 @@ package prototest_test
 
 import (
 	"testing"
-	"time"
 
 	"github.com/mqlab/mqlab/internal/proto"
 	"github.com/mqlab/mqlab/internal/proto/amqp091"
@@ -56,70 +55,21 @@ func TestAMQP091(t *testing.T) {
 }
 
 // amqp091Peer is one of our clients on a connection.
-type amqp091Peer struct {
-	*prototest.Conn
-	t      testing.TB
-	client *amqp091.Client
-}
+type amqp091Peer struct{ *clientPeer[*amqp091.Client] }
 
 // dialAMQP091 connects a client and waits until it is accepted.
 func dialAMQP091(t testing.TB, addr string, c *amqp091.Client) *amqp091Peer {
 	t.Helper()
-	conn, err := prototest.Dial(addr, c)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = conn.Abort() })
-	p := &amqp091Peer{Conn: conn, t: t, client: c}
-	p.expect(proto.Ready, 0)
-	return p
-}
-
-// next waits for an event.
-func (p *amqp091Peer) next() *proto.Event {
-	p.t.Helper()
-	ev, err := p.Next(patience)
-	if err != nil {
-		p.t.Fatal(err)
-	}
-	return ev
-}
-
-// expect wants the next event to be without error and of this kind, and returns it.
-func (p *amqp091Peer) expect(kind proto.Kind, token uint64) *proto.Event {
-	p.t.Helper()
-	ev := p.next()
-	if ev.Kind != kind || ev.Token != token || ev.Err != nil {
-		p.t.Fatalf("kind %d, token %d, %v; want kind %d, token %d", ev.Kind, ev.Token, ev.Err, kind, token)
-	}
-	return ev
+	return &amqp091Peer{dialPeer(t, addr, c)}
 }
 
 // subscribe asks for a subscription without waiting for the answer.
 func (p *amqp091Peer) subscribe(token uint64, topic string, qos uint8) {
 	p.t.Helper()
-	s := proto.Subscription{Token: token, Topic: topic, QoS: qos}
-	if err := p.Send(func(out []byte) ([]byte, error) { return p.client.Subscribe(&s, out) }); err != nil {
-		p.t.Fatal(err)
-	}
+	p.ask(proto.Subscription{Token: token, Topic: topic, QoS: qos})
 }
 
 func (p *amqp091Peer) publish(token uint64, topic string, qos uint8, payload []byte) {
 	p.t.Helper()
-	m := proto.Message{Token: token, Topic: []byte(topic), Payload: payload, QoS: qos}
-	if err := p.Send(func(out []byte) ([]byte, error) { return p.client.Publish(&m, out) }); err != nil {
-		p.t.Fatal(err)
-	}
-}
-
-// quiet wants nothing to be reported for a while, during which the broker has handled all that was sent.
-func (p *amqp091Peer) quiet(token uint64) {
-	p.t.Helper()
-	if err := p.Send(func(out []byte) ([]byte, error) { return p.client.Barrier(token, out), nil }); err != nil {
-		p.t.Fatal(err)
-	}
-	p.expect(proto.Barrier, token)
-	if ev, err := p.Next(50 * time.Millisecond); err != prototest.ErrQuiet {
-		p.t.Fatalf("reported %+v, %v", ev, err)
-	}
+	p.say(proto.Message{Token: token, Topic: []byte(topic), Payload: payload, QoS: qos})
 }

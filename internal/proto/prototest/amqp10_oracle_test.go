@@ -17,60 +17,23 @@ import (
 var amqp10Sizes = []int{0, 1, 40, 127, 128, 255, 256, 257, 1000, 4000, 4096, 65400, 65535, 65536, 130900, 131072, 262144, 300 << 10}
 
 // amqp10Peer is one of our clients on a connection.
-type amqp10Peer struct {
-	*prototest.Conn
-	t      testing.TB
-	client *amqp10.Client
-}
+type amqp10Peer struct{ *clientPeer[*amqp10.Client] }
 
 // dialAMQP10 connects a client and waits until it is accepted.
 func dialAMQP10(t testing.TB, addr string, c *amqp10.Client) *amqp10Peer {
 	t.Helper()
-	conn, err := prototest.Dial(addr, c)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = conn.Abort() })
-	p := &amqp10Peer{Conn: conn, t: t, client: c}
-	p.expect(proto.Ready, 0)
-	return p
-}
-
-// next waits for an event.
-func (p *amqp10Peer) next() *proto.Event {
-	p.t.Helper()
-	ev, err := p.Next(patience)
-	if err != nil {
-		p.t.Fatal(err)
-	}
-	return ev
-}
-
-// expect wants the next event to be without error and of this kind, and returns it.
-func (p *amqp10Peer) expect(kind proto.Kind, token uint64) *proto.Event {
-	p.t.Helper()
-	ev := p.next()
-	if ev.Kind != kind || ev.Token != token || ev.Err != nil {
-		p.t.Fatalf("kind %d, token %d, %v; want kind %d, token %d", ev.Kind, ev.Token, ev.Err, kind, token)
-	}
-	return ev
+	return &amqp10Peer{dialPeer(t, addr, c)}
 }
 
 // subscribe asks for a subscription without waiting for the answer.
 func (p *amqp10Peer) subscribe(token uint64, topic string, qos uint8) {
 	p.t.Helper()
-	s := proto.Subscription{Token: token, Topic: topic, QoS: qos}
-	if err := p.Send(func(out []byte) ([]byte, error) { return p.client.Subscribe(&s, out) }); err != nil {
-		p.t.Fatal(err)
-	}
+	p.ask(proto.Subscription{Token: token, Topic: topic, QoS: qos})
 }
 
 func (p *amqp10Peer) publish(token uint64, topic string, qos uint8, payload []byte) {
 	p.t.Helper()
-	m := proto.Message{Token: token, Topic: []byte(topic), Payload: payload, QoS: qos}
-	if err := p.Send(func(out []byte) ([]byte, error) { return p.client.Publish(&m, out) }); err != nil {
-		p.t.Fatal(err)
-	}
+	p.say(proto.Message{Token: token, Topic: []byte(topic), Payload: payload, QoS: qos})
 }
 
 // libraryAMQP10 connects a client of the foreign library and begins a session.

@@ -30,16 +30,7 @@ func TestAMQP10Refused(t *testing.T) {
 			t.Parallel()
 			cfg := exchange10()
 			c.change(&cfg)
-			conn, err := prototest.Dial(addr, amqp10.NewClient(&cfg, name))
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer func() { _ = conn.Abort() }()
-			ev, err := conn.Next(patience)
-			if err == nil {
-				t.Fatalf("not refused: %+v", ev)
-			}
-			wantError(t, err, c.want)
+			wantError(t, refusal(t, addr, amqp10.NewClient(&cfg, name)), c.want)
 		})
 	}
 }

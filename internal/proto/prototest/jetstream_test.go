@@ -80,51 +80,22 @@ func TestJetStream(t *testing.T) {
 }
 
 // jetstreamPeer is one of our clients on a connection.
-type jetstreamPeer struct {
-	*prototest.Conn
-	t      *testing.T
-	client *nats.JetStream
-}
+type jetstreamPeer struct{ *clientPeer[*nats.JetStream] }
 
 func dialJetStream(t *testing.T, addr string, stream nats.Stream, name string) *jetstreamPeer {
 	t.Helper()
-	p := &jetstreamPeer{t: t, client: nats.NewJetStream(&nats.Config{}, &stream, name)}
-	var err error
-	if p.Conn, err = prototest.Dial(addr, p.client); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = p.Abort() })
-	p.expect(proto.Ready, 0)
-	return p
-}
-
-// expect wants the next event to be without error and of this kind, and returns it.
-func (p *jetstreamPeer) expect(kind proto.Kind, token uint64) *proto.Event {
-	p.t.Helper()
-	ev, err := p.Next(patience)
-	if err != nil {
-		p.t.Fatal(err)
-	}
-	if ev.Kind != kind || ev.Token != token || ev.Err != nil {
-		p.t.Fatalf("kind %d, token %d, %v; want kind %d, token %d", ev.Kind, ev.Token, ev.Err, kind, token)
-	}
-	return ev
+	return &jetstreamPeer{dialPeer(t, addr, nats.NewJetStream(&nats.Config{}, &stream, name))}
 }
 
 func (p *jetstreamPeer) subscribe(s proto.Subscription) {
 	p.t.Helper()
-	if err := p.Send(func(out []byte) ([]byte, error) { return p.client.Subscribe(&s, out) }); err != nil {
-		p.t.Fatal(err)
-	}
+	p.ask(s)
 	p.expect(proto.Subscribed, s.Token)
 }
 
 func (p *jetstreamPeer) publish(topic string, payload []byte, qos uint8, token uint64) {
 	p.t.Helper()
-	m := proto.Message{Topic: []byte(topic), Payload: payload, QoS: qos, Token: token}
-	if err := p.Send(func(out []byte) ([]byte, error) { return p.client.Publish(&m, out) }); err != nil {
-		p.t.Fatal(err)
-	}
+	p.say(proto.Message{Topic: []byte(topic), Payload: payload, QoS: qos, Token: token})
 }
 
 func libraryJetStream(t *testing.T, addr string) (context.Context, jetstream.JetStream) {

@@ -9,75 +9,32 @@ import (
 
 	"github.com/mqlab/mqlab/internal/proto"
 	"github.com/mqlab/mqlab/internal/proto/nats"
-	"github.com/mqlab/mqlab/internal/proto/prototest"
 )
 
-// patience is how long a test waits for what must happen.
-const patience = 10 * time.Second
-
 // natsPeer is one of our clients on a connection.
-type natsPeer struct {
-	*prototest.Conn
-	t      *testing.T
-	client *nats.Client
-}
+type natsPeer struct{ *clientPeer[*nats.Client] }
 
 // dialNATS connects a client and waits until it is accepted.
 func dialNATS(t *testing.T, addr string, c *nats.Client) *natsPeer {
 	t.Helper()
-	conn, err := prototest.Dial(addr, c)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = conn.Abort() })
-	p := &natsPeer{Conn: conn, t: t, client: c}
-	p.expect(proto.Ready, 0)
-	return p
-}
-
-// next waits for an event.
-func (p *natsPeer) next() *proto.Event {
-	p.t.Helper()
-	ev, err := p.Next(patience)
-	if err != nil {
-		p.t.Fatal(err)
-	}
-	return ev
-}
-
-// expect wants the next event to be without error and of this kind, and returns it.
-func (p *natsPeer) expect(kind proto.Kind, token uint64) *proto.Event {
-	p.t.Helper()
-	ev := p.next()
-	if ev.Kind != kind || ev.Token != token || ev.Err != nil {
-		p.t.Fatalf("kind %d, token %d, %v; want kind %d, token %d", ev.Kind, ev.Token, ev.Err, kind, token)
-	}
-	return ev
+	return &natsPeer{dialPeer(t, addr, c)}
 }
 
 // subscribe asks for a subscription without waiting for the answer.
 func (p *natsPeer) subscribe(token uint64, topic, group string) {
 	p.t.Helper()
-	s := proto.Subscription{Token: token, Topic: topic, Group: group}
-	if err := p.Send(func(out []byte) ([]byte, error) { return p.client.Subscribe(&s, out) }); err != nil {
-		p.t.Fatal(err)
-	}
+	p.ask(proto.Subscription{Token: token, Topic: topic, Group: group})
 }
 
 func (p *natsPeer) publish(topic string, payload []byte) {
 	p.t.Helper()
-	m := proto.Message{Topic: []byte(topic), Payload: payload}
-	if err := p.Send(func(out []byte) ([]byte, error) { return p.client.Publish(&m, out) }); err != nil {
-		p.t.Fatal(err)
-	}
+	p.say(proto.Message{Topic: []byte(topic), Payload: payload})
 }
 
 // barrier asks for a sign that everything before was handled.
 func (p *natsPeer) barrier(token uint64) {
 	p.t.Helper()
-	if err := p.Send(func(out []byte) ([]byte, error) { return p.client.Barrier(token, out), nil }); err != nil {
-		p.t.Fatal(err)
-	}
+	p.mark(token)
 }
 
 // until returns everything delivered before the barrier, in words.

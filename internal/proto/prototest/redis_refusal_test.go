@@ -27,14 +27,14 @@ func TestRedisCredentials(t *testing.T) {
 					dialRedis(t, addr, client)
 					continue
 				}
-				err := redisRefusal(t, addr, client)
+				err := refusal(t, addr, client)
 				wantError(t, err, c.want)
 				wantError(t, err, "not authorised")
 			}
 		}
 	})
 	addr := redis(t)
-	wantError(t, redisRefusal(t, addr, resp.NewPubSub(&resp.Config{Password: "x", RESP2: true}, "")), "has no password")
+	wantError(t, refusal(t, addr, resp.NewPubSub(&resp.Config{Password: "x", RESP2: true}, "")), "has no password")
 }
 
 // TestRedisPermissions: what the ACL does not allow is reported, and the connection stays usable.
@@ -175,5 +175,5 @@ func TestRedisSlowSubscriber(t *testing.T) {
 func TestRedisForeign(t *testing.T) {
 	t.Parallel()
 	addr := embeddedNATS(t, "")
-	wantError(t, redisRefusal(t, addr, resp.NewPubSub(&resp.Config{}, "")), "looks like NATS")
+	wantError(t, refusal(t, addr, resp.NewPubSub(&resp.Config{}, "")), "looks like NATS")
 }

@@ -137,71 +137,33 @@ func say(t *testing.T, in io.Writer, lines *bufio.Scanner, line, answer string) 
 
 // zenohPeer is one of our clients on a connection.
 type zenohPeer struct {
-	*prototest.Conn
-	t      *testing.T
-	client *zenoh.Client
-	token  uint64
+	*clientPeer[*zenoh.Client]
+	token uint64
 }
 
+// dialZenoh connects a client and waits until it is accepted.
 func dialZenoh(t *testing.T, addr string, cfg *zenoh.Config) *zenohPeer {
 	t.Helper()
-	p := &zenohPeer{t: t, client: zenoh.NewClient(cfg, rand.Text())}
-	var err error
-	if p.Conn, err = prototest.Dial(addr, p.client); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = p.Abort() })
-	p.expect(proto.Ready)
-	return p
-}
-
-func (p *zenohPeer) next() *proto.Event {
-	p.t.Helper()
-	ev, err := p.Next(patience)
-	if err != nil {
-		p.t.Fatal(err)
-	}
-	return ev
-}
-
-func (p *zenohPeer) expect(kind proto.Kind) *proto.Event {
-	p.t.Helper()
-	ev := p.next()
-	if ev.Kind != kind || ev.Err != nil {
-		p.t.Fatalf("event of kind %d, %v instead of kind %d", ev.Kind, ev.Err, kind)
-	}
-	return ev
-}
-
-func (p *zenohPeer) publish(key string, payload []byte) {
-	p.t.Helper()
-	if err := p.Send(func(out []byte) ([]byte, error) {
-		return p.client.Publish(&proto.Message{Topic: []byte(key), Payload: payload}, out)
-	}); err != nil {
-		p.t.Fatal(err)
-	}
+	return &zenohPeer{clientPeer: dialPeer(t, addr, zenoh.NewClient(cfg, rand.Text()))}
 }
 
 // subscribe waits for the confirmation.
 func (p *zenohPeer) subscribe(filter string) {
 	p.t.Helper()
 	p.token++
-	if err := p.Send(func(out []byte) ([]byte, error) {
-		return p.client.Subscribe(&proto.Subscription{Token: p.token, Topic: filter}, out)
-	}); err != nil {
-		p.t.Fatal(err)
-	}
-	if ev := p.expect(proto.Subscribed); ev.Token != p.token {
-		p.t.Fatalf("subscription %d confirmed as %d", p.token, ev.Token)
-	}
+	p.ask(proto.Subscription{Token: p.token, Topic: filter})
+	p.expect(proto.Subscribed, p.token)
+}
+
+func (p *zenohPeer) publish(key string, payload []byte) {
+	p.t.Helper()
+	p.say(proto.Message{Topic: []byte(key), Payload: payload})
 }
 
 // barrier waits until the router has handled all that was sent.
 func (p *zenohPeer) barrier() {
 	p.t.Helper()
 	p.token++
-	if err := p.Send(func(out []byte) ([]byte, error) { return p.client.Barrier(p.token, out), nil }); err != nil {
-		p.t.Fatal(err)
-	}
-	p.expect(proto.Barrier)
+	p.mark(p.token)
+	p.expect(proto.Barrier, p.token)
 }

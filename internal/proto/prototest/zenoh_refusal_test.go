@@ -18,13 +18,7 @@ func TestZenohSessions(t *testing.T) {
 	for range 3 {
 		dialZenoh(t, addr, &zenoh.Config{})
 	}
-	client := zenoh.NewClient(&zenoh.Config{}, rand.Text())
-	conn, err := prototest.Dial(addr, client)
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, err = conn.Next(patience)
-	wantError(t, err, "max_sessions")
+	wantError(t, refusal(t, addr, zenoh.NewClient(&zenoh.Config{}, rand.Text())), "max_sessions")
 }
 
 // TestZenohCrowd: a router closes the connections that it cannot look at now; trying again helps.
@@ -101,12 +95,7 @@ func TestZenohSlowSubscriber(t *testing.T) {
 // TestZenohForeign: a server of another protocol is recognised.
 func TestZenohForeign(t *testing.T) {
 	t.Parallel()
-	conn, err := prototest.Dial(embeddedNATS(t, ""), zenoh.NewClient(&zenoh.Config{}, "x"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, err = conn.Next(patience)
-	wantError(t, err, "looks like NATS")
+	wantError(t, refusal(t, embeddedNATS(t, ""), zenoh.NewClient(&zenoh.Config{}, "x")), "looks like NATS")
 }
 
 // TestZenohNoReflection: a router does not send a message back to the session that it came from, so that a message could
@@ -118,6 +107,6 @@ func TestZenohNoReflection(t *testing.T) {
 	both.subscribe("a")
 	other.subscribe("a")
 	both.publish("a", []byte("x"))
-	other.expect(proto.Delivered)
+	other.expect(proto.Delivered, 0)
 	both.barrier() // the next event is the answer, not the message
 }
