@@ -14,9 +14,8 @@ import (
 // of the packets.
 func (d *document) link(s *summary.Summary) {
 	sec := d.section("The link")
-	t := &table{head: []string{
-		"trial", "subject", "link", "way", "offered", "carried", "of capacity", "lost", "dropped", "standing queue", "longest wait",
-	}, left: 4}
+	t := &table{head: []string{"", "offered", "carried", "used", "lost", "dropped", "queue"}, left: 1}
+	several := severalLinks(s)
 	seen := map[string]bool{}
 	say := func(text string) {
 		if text != "" && !seen[text] {
@@ -31,21 +30,29 @@ func (d *document) link(s *summary.Summary) {
 			continue
 		}
 		p := &trial.Params.Link
-		say(fmt.Sprintf("%s: up %s; down %s. Figures: %s.", p.Name, plan.DescribePath(p.Up), plan.DescribePath(p.Down), p.Source))
+		ways := "both ways " + plan.DescribePath(p.Up)
+		if p.Up != p.Down {
+			ways = "up " + plan.DescribePath(p.Up) + "; down " + plan.DescribePath(p.Down)
+		}
+		say(fmt.Sprintf("%s: %s. Figures: %s.", p.Name, ways, p.Source))
 		say(madeBy(l))
 		for _, why := range l.Facts.Why {
 			say("Backend " + l.Backend + ": " + why + ".")
 		}
 		say(tested(l.SelfTest))
-		t.way(trial, "up", l.Up)
-		t.way(trial, "down", l.Down)
+		name := fmt.Sprintf("%d %s", trial.ID, trial.Subject.Name)
+		if several {
+			name += " " + l.Profile
+		}
+		t.way(name+" up", l.Up)
+		t.way(name+" down", l.Down)
 	}
 	if len(t.rows) == 0 {
 		return
 	}
 	t.dropEmpty()
 	sec.add(t)
-	sec.say(plain, "Bytes are those of packets with their IP headers, in the measure window. lost: of the packets that were on the air; dropped: of those offered, for want of room in the queue; standing queue: the shortest mean wait of any second.")
+	sec.say(plain, "Bytes are those of packets with their IP headers, in the measure window. used: of the capacity, lost packets included; lost: of the packets that were on the air; dropped: of those offered, for want of room in the queue; queue: the shortest mean wait of any second, that is a queue that never emptied.")
 }
 
 // madeBy says how a link was made.
@@ -92,13 +99,23 @@ func linkFigure(what string, v float64) string {
 	return summary.Duration(int64(v))
 }
 
-// way adds one direction of a trial's link.
-func (t *table) way(trial *summary.Trial, name string, w *summary.LinkWay) {
-	if w == nil {
-		return
+// severalLinks reports whether trials had different links.
+func severalLinks(s *summary.Summary) bool {
+	names := map[string]bool{}
+	for i := range s.Trials {
+		if l := s.Trials[i].Link; l != nil {
+			names[l.Profile] = true
+		}
 	}
-	t.row(fmt.Sprint(trial.ID), trial.Subject.Name, trial.Link.Profile, name, bitRate(w.Offered), bitRate(w.Carried),
-		orUnknown(ratio(w.Utilisation)), orUnknown(ratio(w.Lost)), orUnknown(ratio(w.Dropped)), orUnknown(duration(w.StandingQueue)), orUnknown(duration(w.LongestWait)))
+	return len(names) > 1
+}
+
+// way adds one direction of a trial's link.
+func (t *table) way(name string, w *summary.LinkWay) {
+	if w != nil {
+		t.row(name, bitRate(w.Offered), bitRate(w.Carried), orUnknown(ratio(w.Utilisation)), orUnknown(ratio(w.Lost)), orUnknown(ratio(w.Dropped)),
+			orUnknown(duration(w.StandingQueue)))
+	}
 }
 
 func bitRate(bits *float64) string {

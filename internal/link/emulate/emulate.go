@@ -209,7 +209,7 @@ func choose(ctx context.Context, o Options) (Network, Choice, error) {
 			return nil, Choice{}, context.Cause(ctx)
 		}
 		errs = append(errs, named(b.name, err))
-		not = append(not, b.name+" not: "+err.Error())
+		not = append(not, b.name+" not: "+strings.TrimPrefix(err.Error(), "backend "+b.name+": "))
 	}
 	return nil, Choice{}, errors.Join(errs...)
 }
