@@ -183,7 +183,7 @@ func labIdle(n int) child {
 		if err != nil {
 			return figures{}, err
 		}
-		return figures{Memory: after.RssAnon, Resident: before.VmRSS}, w.Close()
+		return figures{Memory: after.RssAnon, Held: before.RssAnon, Program: before.RssFile}, w.Close()
 	}
 }
 

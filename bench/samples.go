@@ -143,10 +143,11 @@ func idleMemory(ctx context.Context, r *rig, s site, round int) (float64, error)
 	return (float64(many.Memory) - float64(few.Memory)) / (manyIdle - fewIdle), err
 }
 
-// residentMemory is all that a process with that many idle connections holds, as it is: program and garbage included.
-func residentMemory(ctx context.Context, r *rig, s site, _ int) (float64, error) {
+// heldMemory is what a process with that many idle connections holds, garbage included.
+func heldMemory(ctx context.Context, r *rig, s site, _ int) (float64, error) {
 	f, err := r.run(ctx, "lab-most-idle", s.url)
-	return float64(f.Resident) / (1 << 20), err
+	r.say("  %.1f MiB of its own, %.1f MiB of the program's file", float64(f.Held)/(1<<20), float64(f.Program)/(1<<20))
+	return float64(f.Held) / (1 << 20), err
 }
 
 // lateness is how late a child's messages left, in microseconds.
