@@ -96,12 +96,16 @@ func Needs(e plan.Estimate, f Facts) []Need {
 	return needs
 }
 
+// onTheirWay is how many connections have a second descriptor while they are being made: as many as are made at one time.
+const onTheirWay = 64
+
 // Sockets is how many connections one process of mqlab can have here; 0 = not known.
 func (f *Facts) Sockets() int {
-	if f.OpenFiles == nil || f.OpenFiles.Process <= ownFiles+1 {
+	const spare = ownFiles + onTheirWay + 1
+	if f.OpenFiles == nil || f.OpenFiles.Process <= spare {
 		return 0
 	}
-	return int(min(f.OpenFiles.Process, math.MaxInt32)) - ownFiles - 1
+	return int(min(f.OpenFiles.Process, math.MaxInt32)) - spare
 }
 
 // Check names the limits that a plan would break.

@@ -113,7 +113,7 @@ func (t *Trial) longest() time.Duration {
 // brokerFiles is how many connections one broker takes, and one file on which it listens. Behind a bridge are half of them.
 func (t *Trial) brokerFiles() int {
 	instances := max(t.Params.Instances, 1)
-	return (t.Params.connections()+instances-1)/instances + 1
+	return (t.Params.connections()+instances-1)/instances + t.Params.Connect.visitors() + 1
 }
 
 // starts is how many brokers are started.

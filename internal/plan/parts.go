@@ -1,5 +1,7 @@
 package plan
 
+import "cmp"
+
 // Span is a range of numbers [From, To).
 type Span struct {
 	From int `json:"from"`
@@ -35,6 +37,9 @@ func (t *Trial) Parts(n int) []Part {
 // cut is the i-th of n parts of total, each as large as the others or one larger.
 func cut(total, i, n int) Span { return Span{total * i / n, total * (i + 1) / n} }
 
+// usualVisitors is how many clients that come and leave there may be at a time, unless the scenario says otherwise.
+const usualVisitors = 64
+
 // largest is how many connections the fullest of n processes has.
 func (t *Trial) largest(n int) (connections int) {
 	for _, part := range t.Parts(n) {
@@ -44,7 +49,15 @@ func (t *Trial) largest(n int) (connections int) {
 		}
 		connections = max(connections, c)
 	}
-	return connections
+	return connections + t.Params.Connect.visitors()
+}
+
+// visitors is how many clients that come and leave there are at a time, at most.
+func (c *Connect) visitors() int {
+	if c.ChurnPerS == 0 {
+		return 0
+	}
+	return cmp.Or(c.AtOnce, usualVisitors)
 }
 
 // maxGenerators is how many processes one trial may have.
