@@ -33,7 +33,7 @@ func newRun() *cobra.Command {
 	var out string
 	var asJSON bool
 	var gates gateFlags
-	var metrics string
+	var metrics, resume string
 	cmd := &cobra.Command{
 		Use:   "run [SCENARIO]",
 		Short: "measure: carry out a scenario (built-in, or a file) and report",
@@ -45,6 +45,13 @@ Exit codes: 0 done, 1 failed, 2 usage or bad scenario, 3 a limit was missed,
 so far is kept and reported).`,
 		Args: atMost(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if resume != "" {
+				r, err := resumed(cmd, args, resume)
+				if err != nil {
+					return err
+				}
+				return r.run(cmd.Context(), cmd.OutOrStdout(), asJSON)
+			}
 			s, err := flags.load(cmd, args)
 			if err != nil {
 				return err
@@ -73,6 +80,7 @@ so far is kept and reported).`,
 	gates.register(cmd)
 	cmd.Flags().StringVar(&metrics, "metrics", "", "show the run to Prometheus at `:PORT` while it goes on (of this host only, unless HOST:PORT)")
 	cmd.Flags().StringVar(&out, "out", runsDir, "folder that the run's folder is made in")
+	cmd.Flags().StringVar(&resume, resumeFlag, "", "go on with the search of the `RUN` folder, where it was stopped or killed")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return cmd
 }
@@ -82,6 +90,7 @@ type runner struct {
 	plan   *plan.Plan
 	source string
 	out    string
+	resume string // a run folder to go on with; "" = a new one
 	judge  *judge
 	stderr io.Writer
 
@@ -103,14 +112,14 @@ func (r *runner) run(ctx context.Context, stdout io.Writer, asJSON bool) (err er
 		Command: commandLine(os.Args), Host: describeHost(), Plan: *r.plan,
 	}
 	if r.address != "" {
-		r.metrics = scrape.New(m.ID, m.Scenario, len(r.plan.Trials))
+		r.metrics = scrape.New(m.ID, m.Scenario, r.plan.Estimate().Trials)
 		stop, err := serveMetrics(r.address, r.metrics, r.stderr)
 		if err != nil {
 			return err
 		}
 		defer stop()
 	}
-	folder, err := run.Create(r.out, m)
+	folder, err := r.folder(m)
 	if err != nil {
 		return err
 	}
@@ -119,6 +128,14 @@ func (r *runner) run(ctx context.Context, stdout io.Writer, asJSON bool) (err er
 		return interrupted
 	}
 	return r.finish(folder, stdout, asJSON, interrupted != nil)
+}
+
+// folder is where the run is written: a new folder, or the one that is gone on with.
+func (r *runner) folder(m run.Manifest) (*run.Writer, error) {
+	if r.resume != "" {
+		return run.Reopen(r.resume)
+	}
+	return run.Create(r.out, m)
 }
 
 // trials carries out the plan, then once more what a passing disturbance of this host made invalid; the error is what stopped it

@@ -111,7 +111,7 @@ func (d *document) costs(t *table, intro string) {
 	sec.add(t)
 }
 
-const costWords = "Messages per CPU-second of broker (delivered) and generator (sent and received), the broker's memory for each connection and in all, and what set the pace:"
+const costWords = "Messages per CPU-second of broker (delivered) and generator (sent and received), the broker's memory for each connection and in all:"
 
 func costTable() *table {
 	return &table{head: []string{"", "broker/CPU-s", "generator/CPU-s", "memory each", "memory"}, left: 1}

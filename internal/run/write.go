@@ -50,6 +50,19 @@ func Create(root string, m Manifest) (*Writer, error) {
 	return w, nil
 }
 
+// Reopen goes on with the folder of a run: further trials can be added to those that are there.
+func Reopen(dir string) (*Writer, error) {
+	r, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, fmt.Errorf("run folder: %w", err)
+	}
+	m, err := readManifest(r)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("%s: %w", dir, err), r.Close())
+	}
+	return &Writer{dir: dir, root: r, m: m}, nil
+}
+
 // Dir is the path of the run's folder.
 func (w *Writer) Dir() string { return w.dir }
 

@@ -1,0 +1,124 @@
+//go:build linux
+
+// Command capacity finds the capacity of brokers twice, by mqlab's search and by an exhaustive sweep with the same step and the same
+// length of a probe, and prints both answers and both times. It exits with 1 if an answer differs by more than 10 %, or if the search
+// took more than a third of the sweep's time.
+//
+// Both are runs of the mqlab program, which is built first. The sweep measures every value once; what each trial says is judged here, from
+// its JSON, and the answer is the place that most of them agree with, as for a search. It wants an idle machine.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/mqlab/mqlab/internal/search"
+)
+
+func main() { os.Exit(capacity(os.Args[1:])) }
+
+// options say what is searched.
+type options struct {
+	out      io.Writer
+	brokers  string
+	grid     search.Grid
+	measure  time.Duration
+	settings settings
+	verbose  bool
+}
+
+// settings are further keys of the scenario, as --set takes them.
+type settings []string
+
+func (s *settings) String() string { return strings.Join(*s, " ") }
+
+// Set adds one.
+func (s *settings) Set(text string) error {
+	*s = append(*s, text)
+	return nil
+}
+
+func capacity(args []string) int {
+	o := options{out: os.Stdout}
+	flags := flag.NewFlagSet("capacity", flag.ContinueOnError)
+	flags.StringVar(&o.brokers, "brokers", "mosquitto,nats@process", "what to measure")
+	flags.Float64Var(&o.grid.From, "from", 2000, "smallest rate")
+	flags.Float64Var(&o.grid.To, "to", 300_000, "largest rate")
+	flags.Float64Var(&o.grid.Step, "step", 0.1, "from one rate to the next, as a part of it")
+	flags.DurationVar(&o.measure, "measure", 2*time.Second, "measure phase of a probe")
+	flags.BoolVar(&o.verbose, "v", false, "show what mqlab says meanwhile")
+	flags.Var(&o.settings, "set", "a further key of the scenario, KEY=VALUE (may be repeated)")
+	if err := flags.Parse(args); err != nil {
+		return 2
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	ok, err := run(ctx, o)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "capacity:", err)
+	}
+	if err != nil || !ok {
+		return 1
+	}
+	return 0
+}
+
+// What the search must show.
+const (
+	mostApart = 0.10      // from the sweep's answer
+	mostTime  = 1.0 / 3.0 // of the sweep's
+)
+
+func run(ctx context.Context, o options) (ok bool, err error) {
+	dir, err := os.MkdirTemp("", "capacity-")
+	if err != nil {
+		return false, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	l := &lab{options: o, dir: dir, program: filepath.Join(dir, "mqlab")}
+	if text, err := exec.CommandContext(ctx, "go", "build", "-trimpath", "-o", l.program, "github.com/mqlab/mqlab/cmd/mqlab").CombinedOutput(); err != nil {
+		return false, fmt.Errorf("go build: %w: %s", err, text)
+	}
+	ok = true
+	fmt.Fprintf(o.out, "%-14s %12s %12s %7s %10s %10s %7s %9s  %s\n", "", "search", "sweep", "apart", "time", "sweep's", "ratio", "probes", "ended by")
+	for broker := range strings.SplitSeq(o.brokers, ",") {
+		good, err := l.compare(ctx, broker)
+		if err != nil {
+			return false, fmt.Errorf("%s: %w", broker, err)
+		}
+		ok = ok && good
+	}
+	return ok, nil
+}
+
+// compare finds the capacity of a broker both ways.
+func (l *lab) compare(ctx context.Context, broker string) (ok bool, err error) {
+	found, err := l.search(ctx, broker)
+	if err != nil {
+		return false, err
+	}
+	swept, err := l.sweep(ctx, broker)
+	if err != nil {
+		return false, err
+	}
+	ratio := found.took.Seconds() / swept.took.Seconds()
+	apart := math.Abs(found.rate/swept.rate - 1)
+	ok = apart <= mostApart+1e-9 && ratio <= mostTime && found.rate > 0
+	verdict := "ok"
+	if !ok {
+		verdict = "MISSED"
+	}
+	fmt.Fprintf(l.out, "%-14s %10.0f/s %10.0f/s %6.1f%% %10s %10s %7.2f %4d/%-4d  %s  %s\n", broker, found.rate, swept.rate, 100*apart,
+		found.took.Round(time.Second), swept.took.Round(time.Second), ratio, found.trials, swept.trials, found.end, verdict)
+	return ok, nil
+}
