@@ -44,8 +44,16 @@ func parseURL(raw string) (*url.URL, error) {
 }
 
 func findExternal(ctx context.Context, place netns.Place, s plan.Subject) Finding {
+	f := reachable(ctx, place, s, s.URL)
+	if f.OK && s.SubscribeURL != "" {
+		return reachable(ctx, place, s, s.SubscribeURL)
+	}
+	return f
+}
+
+func reachable(ctx context.Context, place netns.Place, s plan.Subject, raw string) Finding {
 	f := Finding{Name: s.Broker, Runtime: External}
-	u, err := parseURL(s.URL)
+	u, err := parseURL(raw)
 	if err != nil {
 		f.Why = err.Error()
 		return f
@@ -84,5 +92,13 @@ func startExternal(s plan.Subject) (*Instance, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Instance{URL: u.String(), SubscribeURL: u.String(), name: u.Host}, nil
+	i := &Instance{URL: u.String(), SubscribeURL: u.String(), name: u.Host}
+	if s.SubscribeURL != "" {
+		to, err := parseURL(s.SubscribeURL)
+		if err != nil {
+			return nil, err
+		}
+		i.SubscribeURL = to.String()
+	}
+	return i, nil
 }

@@ -41,8 +41,35 @@ func TestSides(t *testing.T) {
 	}
 }
 
+// TestTwoURLs: subscribers may hear elsewhere, in another protocol.
+func TestTwoURLs(t *testing.T) {
+	for text, want := range map[string]Subject{
+		"mqtt://a>nats://b": {
+			Name: "mqtt://a:1883>nats://b:4222", Protocol: MQTT5, Subscribe: NATS, URL: "mqtt://a:1883", SubscribeURL: "nats://b:4222",
+		},
+		"mqtt://a/mqtt311>mqtts://b:1/mqtt311": {
+			Name: "mqtt://a:1883/mqtt311>mqtts://b:1/mqtt311", Protocol: MQTT311, URL: "mqtt://a:1883", SubscribeURL: "mqtts://b:1",
+		},
+	} {
+		want.Runtime = "external"
+		s, err := ParseSubject(text)
+		if err != nil || s != want {
+			t.Errorf("%s is %+v, %v", text, s, err)
+		}
+		if again, err := ParseSubject(s.Name); err != nil || again != s {
+			t.Errorf("%s is read again as %+v, %v", s.Name, again, err)
+		}
+		if s.Encrypted() != (s.SubscribeURL == "mqtts://b:1") {
+			t.Errorf("%s is encrypted: %v", text, s.Encrypted())
+		}
+	}
+}
+
 func TestSidesRefused(t *testing.T) {
 	for text, want := range map[string]string{
+		"mqtt://a>nats":                "on both sides of > belongs a URL: where publishers > where subscribers connect",
+		"mosquitto>mqtt://b":           "on both sides of > belongs a URL: where publishers > where subscribers connect",
+		"mqtt://a>mqtt://b>mqtt://c":   "on both sides of > belongs a URL: where publishers > where subscribers connect",
 		"nats/mqtt311>":                `"mqtt311>" lacks a protocol beside >: publishers' > subscribers'`,
 		"nats/>nats":                   `">nats" lacks a protocol beside >: publishers' > subscribers'`,
 		"nats/mqtt5>nats":              "nats does not speak mqtt5 here; it speaks nats, jetstream, mqtt311",

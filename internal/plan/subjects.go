@@ -64,9 +64,12 @@ func Subjects() []Subject {
 }
 
 // ParseSubject reads broker[:variant][/protocol[>protocol]][@runtime], two of them joined by +, or a URL such as mqtt://host:port, see URLSchemes; a
-// protocol may follow as the URL's path. What Zenoh writes tcp/host:port is zenoh://host:port. Errors never repeat a URL, which
+// protocol may follow as the URL's path, and > with the URL that subscribers connect to. What Zenoh writes tcp/host:port is zenoh://host:port. Errors never repeat a URL, which
 // may hold a password.
 func ParseSubject(text string) (Subject, error) {
+	if publish, subscribe, two := strings.Cut(text, ">"); two && strings.Contains(text, "://") {
+		return parseURLs(publish, subscribe)
+	}
 	if rest, ok := strings.CutPrefix(text, "tcp/"); ok {
 		return parseURL("zenoh", rest)
 	}

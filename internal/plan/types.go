@@ -44,8 +44,10 @@ type Subject struct {
 	Runtime string   `json:"runtime"`         // embedded, process, docker, external
 	Image   string   `json:"image,omitempty"` // docker only; absent: the one that package broker knows
 	URL     string   `json:"url,omitempty"`   // external only; never holds credentials
-	Auth    Auth     `json:"auth,omitzero"`   // where credentials are found; never the credentials themselves
-	TLS     TLS      `json:"tls,omitzero"`    // external only
+	// SubscribeURL is where subscribers connect, if elsewhere; external only.
+	SubscribeURL string `json:"subscribe_url,omitempty"`
+	Auth         Auth   `json:"auth,omitzero"` // where credentials are found; never the credentials themselves
+	TLS          TLS    `json:"tls,omitzero"`  // external only
 }
 
 // SubscribeProtocol is what subscribers speak: the publishers' protocol, unless it is another.

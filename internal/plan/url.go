@@ -70,11 +70,15 @@ func SecureSchemeOf(protocol string) string {
 	return schemes[i].Name
 }
 
-// Encrypted reports whether the subject is reached by TLS.
+// Encrypted reports whether the subject, or one side of it, is reached by TLS.
 func (s *Subject) Encrypted() bool {
-	name, _, _ := strings.Cut(s.URL, "://")
-	scheme, _ := LookupScheme(name)
-	return scheme.Encrypted
+	for _, address := range []string{s.URL, s.SubscribeURL} {
+		name, _, _ := strings.Cut(address, "://")
+		if scheme, _ := LookupScheme(name); scheme.Encrypted {
+			return true
+		}
+	}
+	return false
 }
 
 // parseURL reads the address of an external broker. Behind ws://host:port may be a path, and then the protocol.
@@ -110,6 +114,28 @@ func parseURL(name, rest string) (Subject, error) {
 	if s.Protocol != scheme.Protocols[0] {
 		base, _ := OverWebSocket(s.Protocol)
 		s.Name += "/" + base
+	}
+	return s, nil
+}
+
+// parseURLs reads the two addresses of what subscribers hear elsewhere than it is published: another listener of a broker, or
+// another broker that hears from the first.
+func parseURLs(publish, subscribe string) (Subject, error) {
+	s, err := ParseSubject(publish)
+	if err != nil {
+		return Subject{}, err
+	}
+	to, err := ParseSubject(subscribe)
+	switch {
+	case err != nil:
+		return Subject{}, err
+	case s.Runtime != "external" || to.Runtime != "external" || to.SubscribeURL != "":
+		return Subject{}, errors.New("on both sides of > belongs a URL: where publishers > where subscribers connect")
+	}
+	s.Name += ">" + to.Name
+	s.SubscribeURL = to.URL
+	if to.Protocol != s.Protocol {
+		s.Subscribe = to.Protocol
 	}
 	return s, nil
 }

@@ -50,11 +50,12 @@ func newLab(s plan.Subject, address string, o *Options) (*lab, error) {
 	if l.place == nil {
 		l.place = netns.Host
 	}
-	if s.Encrypted() {
+	scheme, _ := plan.LookupScheme(u.Scheme)
+	if scheme.Encrypted {
 		l.clear = s.Protocol == plan.NATS || s.Protocol == plan.JetStream
 		l.tls, err = tlsConfig(s.TLS, u.Hostname())
 	}
-	if scheme, known := plan.LookupScheme(u.Scheme); known && scheme.WebSocket {
+	if scheme.WebSocket {
 		if l.path = u.Path; l.path == "" {
 			l.path = "/"
 		}

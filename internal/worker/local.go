@@ -89,7 +89,7 @@ func NewLocal(share Share, cred Credentials, where netns.Place, sink Sink) (*Loc
 		}
 		w.others = append(w.others, next)
 	}
-	makers, err := newSessions(&w.share, cred, w.dial.tls != nil)
+	makers, err := newSessions(&w.share, cred, w.dial.tls != nil, w.hear.tls != nil)
 	if err != nil {
 		return nil, err
 	}

@@ -41,7 +41,7 @@ type dialect struct {
 	numbered func(role string, n int) proto.Client
 }
 
-func newSessions(share *Share, cred Credentials, secure bool) (*sessions, error) {
+func newSessions(share *Share, cred Credentials, secure, secureHear bool) (*sessions, error) {
 	s := &sessions{share: share}
 	subject := &share.Trial.Subject
 	var err error
@@ -49,8 +49,8 @@ func newSessions(share *Share, cred Credentials, secure bool) (*sessions, error)
 		return nil, err
 	}
 	s.sub = s.pub
-	if other := subject.SubscribeProtocol(); other != subject.Protocol {
-		s.sub, err = s.speak(other, cred, secure)
+	if other := subject.SubscribeProtocol(); other != subject.Protocol || secureHear != secure {
+		s.sub, err = s.speak(other, cred, secureHear)
 	}
 	for _, d := range []*dialect{&s.pub, &s.sub} {
 		d.topics = &topics{s, d.separator, d.qos}
