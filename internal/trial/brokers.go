@@ -3,6 +3,7 @@ package trial
 import (
 	"context"
 	"errors"
+	"maps"
 
 	"github.com/mqlab/mqlab/internal/broker"
 	"github.com/mqlab/mqlab/internal/run"
@@ -72,6 +73,13 @@ func (j *job) stopBrokers(ctx context.Context) error {
 func (j *job) describeSecond() {
 	b, name := &j.record.Broker, j.trial.Subject.Bridge.Broker
 	b.Version += " + " + j.second.Version
+	b.Limits = maps.Clone(b.Limits)
+	for key, limit := range j.second.Limits {
+		if b.Limits == nil {
+			b.Limits = map[string]int64{}
+		}
+		b.Limits["+"+name+": "+key] = limit
+	}
 	for _, s := range j.second.Config {
 		b.Config = append(b.Config, run.Setting{Key: "+" + name + ": " + s.Key, Value: s.Value, Source: s.Source})
 	}

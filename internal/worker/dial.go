@@ -10,6 +10,7 @@ import (
 	"net"
 	"os"
 	"strconv"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -35,6 +36,7 @@ type dialer struct {
 	upgrade func(context.Context, net.Conn) (net.Conn, error)
 	// greeting reads what the server says in the clear before the TLS handshake; nil = nothing.
 	greeting func(net.Conn) ([]byte, error)
+	tlsFirst *atomic.Bool // the server was found not to say anything
 	// carriers are connections that several clients share; nil = each has its own.
 	carriers *carriers
 }
@@ -61,7 +63,7 @@ func (w *Local) newDialer(where netns.Place, url, protocol string) (*dialer, err
 		}
 		encrypt(d.tls, &p.Connect.TLS)
 		if protocol == plan.NATS || protocol == plan.JetStream {
-			d.greeting = natsGreeting
+			d.greeting, d.tlsFirst = natsGreeting, new(atomic.Bool)
 		}
 	}
 	if end.webSocket {
@@ -142,6 +144,9 @@ func (d *dialer) establish(ctx context.Context, start int64) (engine.Dialled, er
 		secure, err := d.handshake(ctx, conn)
 		if err != nil {
 			_ = conn.Close() // the handshake's error says more
+			if errors.Is(err, errTLSFirst) {
+				return d.establish(ctx, clock.Now()) // once more, with times that are the connection's own
+			}
 			return engine.Dialled{}, d.explainTLS(err)
 		}
 		got.Conn, got.TLS = secure, time.Duration(clock.Now()-established)

@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"net"
+	"os"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -88,15 +89,33 @@ func (c *counted) Write(b []byte) (int, error) {
 	return n, err
 }
 
+// errTLSFirst says that a server which may greet in the clear does not: it waits for TLS (handshake_first of NATS).
+var errTLSFirst = errors.New("the server waits for TLS")
+
+// greetingLimit is how long a greeting is waited for, once: after a silence TLS comes first on every connection.
+const greetingLimit = 2 * time.Second
+
+// hear reads the greeting in the clear.
+func (d *dialer) hear(ctx context.Context, conn net.Conn) (said []byte, err error) {
+	until, _ := ctx.Deadline()
+	if limit := time.Now().Add(greetingLimit); limit.Before(until) {
+		until = limit
+	}
+	if err = conn.SetDeadline(until); err == nil {
+		said, err = d.greeting(conn)
+	}
+	if errors.Is(err, os.ErrDeadlineExceeded) && ctx.Err() == nil && len(said) == 0 {
+		d.tlsFirst.Store(true)
+		return nil, errTLSFirst
+	}
+	return said, errors.Join(err, conn.SetDeadline(time.Time{}))
+}
+
 func (d *dialer) handshake(ctx context.Context, conn net.Conn) (net.Conn, error) {
 	var said []byte
-	if d.greeting != nil {
-		until, _ := ctx.Deadline()
-		err := conn.SetDeadline(until)
-		if err == nil {
-			said, err = d.greeting(conn)
-		}
-		if err = errors.Join(err, conn.SetDeadline(time.Time{})); err != nil {
+	if d.greeting != nil && !d.tlsFirst.Load() {
+		var err error
+		if said, err = d.hear(ctx, conn); err != nil {
 			return nil, err
 		}
 	}
