@@ -203,7 +203,8 @@ type Payload struct {
 type Connect struct {
 	// Timeout bounds one connection attempt, from dialling to the broker's consent.
 	Timeout time.Duration `yaml:"timeout" min:"1ms" max:"1h"`
-	// KeepAlive is the longest silence before a ping, in whole seconds; 0 switches pings off.
+	// KeepAlive is the longest silence before a ping, in whole seconds; 0 switches pings off, but for Zenoh, which then has
+	// its default of 2.5 s.
 	KeepAlive time.Duration `yaml:"keepalive" max:"65535s" whole:"1s"`
 	// CleanStart begins every connection without an earlier session.
 	CleanStart bool `yaml:"clean_start"`

@@ -148,10 +148,10 @@ func (s *sessions) redis(protocol string, cred Credentials) (dialect, error) {
 	return dialect{pub: client, sub: client, separator: ":", qos: t.Params.QoS}, cfg.Validate()
 }
 
-// zenoh serves both ways of a message at a congested link. The keep-alive is the lease that the router is told.
+// zenoh serves both ways of a message at a congested link. The lease that the router is told follows from the keep-alive.
 func (s *sessions) zenoh(protocol string, cred Credentials) (dialect, error) {
 	cfg := &zenoh.Config{
-		User: cred.User, Password: cred.Password, Block: protocol == plan.ZenohBlock, Lease: s.share.Trial.Params.Connect.KeepAlive,
+		User: cred.User, Password: cred.Password, Block: protocol == plan.ZenohBlock, Lease: zenoh.LeaseParts * s.share.Trial.Params.Connect.KeepAlive,
 	}
 	client := func(id string) proto.Client { return zenoh.NewClient(cfg, id) }
 	congestion := "drop"
@@ -159,6 +159,9 @@ func (s *sessions) zenoh(protocol string, cred Credentials) (dialect, error) {
 		congestion = "block"
 	}
 	s.settings = append(s.settings, "congestion="+congestion, "reliability=reliable", "priority=data")
+	if cfg.Lease > 0 {
+		s.settings = append(s.settings, "lease="+cfg.Lease.String())
+	}
 	return dialect{pub: client, sub: client, separator: "/"}, cfg.Validate()
 }
 

@@ -185,7 +185,9 @@ func (c *PubSub) pong(now int64, out []byte, ev *proto.Event) ([]byte, error) {
 // Explain adds to the end of a connection what probably caused it: a server closes without a word when a subscriber
 // reads too slowly. The mover, which sees the end, asks for it.
 func (c *PubSub) Explain(err error) error {
-	if c.phase != ready || !c.subscriber {
+	served := c.phase == ready
+	c.phase = closed // what comes later, such as a failed attempt to connect again, has another cause
+	if !served || !c.subscriber {
 		return err
 	}
 	return fmt.Errorf("%w: the server may have cut off a slow subscriber (client-output-buffer-limit pubsub)", err)

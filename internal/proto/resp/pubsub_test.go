@@ -161,10 +161,14 @@ func TestExplain(t *testing.T) {
 	if err := cl.Explain(io.EOF); err != io.EOF {
 		t.Errorf("a publisher: %v", err)
 	}
+	cl = accepted(t, &Config{})
 	ask(t, cl, 1, "a")
 	err := cl.Explain(io.EOF)
 	wantErr(t, err, "the server may have cut off a slow subscriber (client-output-buffer-limit pubsub)")
 	if !errors.Is(err, io.EOF) {
 		t.Error("the cause is lost")
+	}
+	if err := cl.Explain(io.EOF); err != io.EOF {
+		t.Errorf("an attempt to connect again: %v", err)
 	}
 }

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// leaseParts is how often within a lease a sign of life is due: Zenoh's default.
-const leaseParts = 4
+// LeaseParts is how often within a lease a sign of life is sent: Zenoh's default.
+const LeaseParts = 4
 
 // alive decides when to send a KeepAlive, and when the peer counts as gone: when nothing came from it for the lease that
 // it announced.

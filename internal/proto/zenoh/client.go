@@ -69,7 +69,7 @@ func (c *Client) Close(out []byte) []byte {
 
 // Tick sends a KeepAlive where nothing else was sent for a quarter of the lease.
 func (c *Client) Tick(now int64, out []byte) (int64, []byte, error) {
-	send, err := c.alive.tick(now, c.cfg.lease()/leaseParts)
+	send, err := c.alive.tick(now, c.cfg.lease()/LeaseParts)
 	if send && err == nil {
 		out = appendKeepAlive(out)
 	}

@@ -98,7 +98,7 @@ func (c *Client) opens(now int64, r *reader, header byte, ev *proto.Event) error
 		return nil
 	}
 	c.phase = ready
-	c.alive.start(now, c.cfg.lease()/leaseParts, h.lease)
+	c.alive.start(now, c.cfg.lease()/LeaseParts, h.lease)
 	ev.Kind = proto.Ready
 	return nil
 }
@@ -177,10 +177,12 @@ func (c *Client) network(r *reader, header byte, ev *proto.Event) error {
 // must not be dropped, and connections that it has no room for before they are accepted. The mover, which sees the end, asks
 // for it.
 func (c *Client) Explain(err error) error {
+	was := c.phase
+	c.phase = closed // what comes later, such as a failed attempt to connect again, has another cause
 	switch {
-	case c.phase == initing || c.phase == opening:
+	case was == initing || was == opening:
 		return &crowdedError{err}
-	case c.phase == closed || c.subs == 0:
+	case was == closed || c.subs == 0:
 		return err
 	}
 	return fmt.Errorf("%w: the router may have cut off a slow subscriber (queue/congestion_control/block/wait_before_close)", err)

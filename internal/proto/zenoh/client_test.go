@@ -245,6 +245,10 @@ func TestExplain(t *testing.T) {
 	if !errors.As(err, &passing) || !passing.Temporary() || !errors.Is(err, end) {
 		t.Errorf("%v cannot pass", err)
 	}
+	if err := c.Explain(end); err != end {
+		t.Errorf("an attempt to connect again: %v", err)
+	}
+	c.Open(0, nil)
 	if _, _, _, err = drain(c, batch("23 02")); c.Explain(err) != err {
 		t.Errorf("what the router says itself: %v", c.Explain(err))
 	}
@@ -252,6 +256,7 @@ func TestExplain(t *testing.T) {
 	if err := p.client.Explain(end); err != end {
 		t.Errorf("a publisher: %v", err)
 	}
+	p = connect(t, &Config{}, &ServerConfig{})
 	if _, err := p.client.Subscribe(&proto.Subscription{Topic: "a"}, nil); err != nil {
 		t.Fatal(err)
 	}

@@ -21,8 +21,8 @@ const defaultLease = 10 * time.Second
 // Validate says what in the configuration makes no sense, or nil.
 func (c *Config) Validate() error {
 	switch {
-	case c.Lease < 0 || c.Lease > 0 && c.Lease < leaseParts*time.Millisecond:
-		return fmt.Errorf("zenoh: lease %v is shorter than %v", c.Lease, leaseParts*time.Millisecond)
+	case c.Lease < 0 || c.Lease > 0 && c.Lease < LeaseParts*time.Millisecond:
+		return fmt.Errorf("zenoh: lease %v is shorter than %v", c.Lease, LeaseParts*time.Millisecond)
 	case c.MaxPayload < 0 || uint64(c.MaxPayload) > math.MaxUint32:
 		return fmt.Errorf("zenoh: maximum payload %d is not between 0 and %d", c.MaxPayload, uint32(math.MaxUint32))
 	case c.User == "" && c.Password != "":

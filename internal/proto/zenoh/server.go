@@ -80,7 +80,7 @@ func (s *Server) Close(out []byte) []byte { return appendClose(out, reasonGeneri
 
 // Tick sends a KeepAlive where nothing else was sent for a quarter of our lease.
 func (s *Server) Tick(now int64, out []byte) (int64, []byte, error) {
-	send, err := s.alive.tick(now, s.cfg.lease()/leaseParts)
+	send, err := s.alive.tick(now, s.cfg.lease()/LeaseParts)
 	if send && err == nil {
 		out = appendKeepAlive(out)
 	}
@@ -200,7 +200,7 @@ func (s *Server) accept(now int64, r *reader, header byte, out []byte, ev *proto
 	answer.first = id.firstNumber(s.mask)
 	s.begins(answer.first)
 	s.phase = ready
-	s.alive.start(now, s.cfg.lease()/leaseParts, h.lease)
+	s.alive.start(now, s.cfg.lease()/LeaseParts, h.lease)
 	ev.Kind = proto.Ready
 	return appendOpen(out, flagAck, &answer), nil
 }
