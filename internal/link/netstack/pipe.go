@@ -14,9 +14,6 @@ import (
 	"github.com/mqlab/mqlab/internal/link"
 )
 
-// headBytes are all headers of IPv4 and TCP, with every option.
-const headBytes = 60 + 60
-
 // pipe carries the packets of one direction through a Machine.
 type pipe struct {
 	direction link.Direction
