@@ -168,25 +168,15 @@ func Enter(dirs []string, pid int) error {
 
 // Effective reads back the limits in force.
 func (g *Group) Effective() (l Limits, err error) {
-	quota, bytes := "cpu.max", "memory.max"
+	bytes := "memory.max"
 	if g.version == 1 {
-		quota, bytes = "cpu.cfs_quota_us", "memory.limit_in_bytes"
+		bytes = "memory.limit_in_bytes"
 	}
-	text, err := os.ReadFile(filepath.Join(g.cpu, quota))
+	if l.CPUs, err = g.quota(); err != nil {
+		return l, err
+	}
+	text, err := os.ReadFile(filepath.Join(g.memory, bytes))
 	if err != nil {
-		return l, err
-	}
-	if g.version == 1 {
-		per, err := os.ReadFile(filepath.Join(g.cpu, "cpu.cfs_period_us"))
-		if err != nil {
-			return l, err
-		}
-		text = append(append(text, ' '), per...)
-	}
-	if l.CPUs, err = parseQuota(string(text)); err != nil {
-		return l, err
-	}
-	if text, err = os.ReadFile(filepath.Join(g.memory, bytes)); err != nil {
 		return l, err
 	}
 	l.Memory, err = parseBytes(string(text))
@@ -195,11 +185,9 @@ func (g *Group) Effective() (l Limits, err error) {
 
 // Usage reads what the group has used since it was made. It outlives the group's processes, not the group.
 func (g *Group) Usage() (u Usage, err error) {
-	stat, err := os.ReadFile(filepath.Join(g.cpu, "cpu.stat"))
-	if err != nil {
+	if u, err = g.Throttling(); err != nil {
 		return u, err
 	}
-	u.throttling(parseStat(string(stat)))
 	events, peak := "memory.events", "memory.peak"
 	if g.version == 1 {
 		events, peak = "memory.oom_control", "memory.max_usage_in_bytes"

@@ -190,6 +190,7 @@ func (r *csvFields) generator(g *summary.Generator) {
 	r.add("generator_gc_pause_total_ns", g.GCPauseTotal)
 	r.add("generator_gc_pause_max_ns", g.GCPauseMax)
 	r.add("generator_skipped_sends", g.SkippedSends)
+	r.add("generator_throttled_ratio", g.Throttled)
 }
 
 func (r *csvFields) broker(b *summary.Broker) {

@@ -64,7 +64,7 @@ type Broker struct {
 	MemoryPeak *uint64     `json:"memory_peak_bytes,omitempty"`
 }
 
-// Throttling is how often a broker used up its CPU quota and had to wait for the next period.
+// Throttling is how often somebody used up a CPU quota and had to wait for the next period.
 type Throttling struct {
 	Periods   uint64 `json:"periods"`      // in which it wanted to run
 	Throttled uint64 `json:"throttled"`    // of these, in which it had to wait
@@ -221,6 +221,8 @@ type Generator struct {
 	GCPauseTotal *int64   `json:"gc_pause_total_ns,omitempty"`
 	GCPauseMax   *int64   `json:"gc_pause_max_ns,omitempty"`
 	SkippedSends uint64   `json:"skipped_sends,omitempty"`
+	// Throttling is that of the control group with a CPU quota that this program is in; nil = there is none, or it is not known.
+	Throttling *Throttling `json:"throttling,omitempty"`
 }
 
 // GroupTotal is the final ledger of one window group.

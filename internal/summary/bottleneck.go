@@ -55,6 +55,7 @@ type pressure struct {
 	memoryLimit uint64
 
 	late         string   // the generator's lateness made the trial invalid: the words
+	starved      *float64 // part of the periods in which the generator used up the CPU quota that it is held to
 	generatorCPU *float64 // of the cores it was given
 	hostBusy     *float64
 	hostOthers   *float64
@@ -117,6 +118,8 @@ func (p *pressure) byGenerator() *Bottleneck {
 	switch {
 	case busy && (p.late != "" || p.strained()) && !p.brokerBusier():
 		return &Bottleneck{LimitGenerator, p.generatorCPU, fmt.Sprintf("the generator used %s of the cores it was given", Ratio(*p.generatorCPU))}
+	case p.starved != nil && *p.starved >= throttledUp && (p.late != "" || p.strained()):
+		return &Bottleneck{Kind: LimitGenerator, Text: strings.TrimSuffix(fmt.Sprintf("the generator used up the CPU quota that it is held to in %s of the periods; %s", Ratio(*p.starved), p.late), "; ")}
 	case p.late == "" || p.strained() && p.brokerUsedUp():
 		return nil
 	case p.hostFull():

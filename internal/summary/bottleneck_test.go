@@ -37,6 +37,7 @@ func TestBottleneck(t *testing.T) {
 		{"full", func(p *pressure) { p.achieved, p.memory, p.memoryLimit = new(0.5), new(0.95), 64<<20 }, LimitMemory, "95.0 % of the 64.0 MiB"},
 		{"full, and it came through", func(p *pressure) { p.memory, p.memoryLimit = new(0.95), 64<<20 }, LimitNone, "fullest was the broker's memory"},
 		{"generator late", func(p *pressure) { p.late = "the generator was 5.00 ms late" }, LimitGenerator, "5.00 ms late"},
+		{"generator held to a quota", func(p *pressure) { p.late, p.starved, p.hostBusy = "5 ms late", new(0.9), new(1.0) }, LimitGenerator, "90.0 % of the periods; 5 ms late"},
 		{"generator busy", func(p *pressure) { p.achieved, p.generatorCPU = new(0.9), new(0.95) }, LimitGenerator, "95.0 % of the cores"},
 		{"generator busy with what came through", func(p *pressure) { p.generatorCPU = new(0.95) }, LimitNone, ""},
 		{"generator busy, the broker busier", func(p *pressure) { p.achieved, p.generatorCPU, p.thread = new(0.9), new(0.9), new(0.99) }, LimitThread, ""},

@@ -207,6 +207,9 @@ func (f *folded) generatorOf() Generator {
 	if r.Cores > 0 {
 		g.Cores = new(r.Cores)
 	}
+	if x := r.Throttling; x != nil && x.Periods > 0 {
+		g.Throttled = new(float64(x.Throttled) / float64(x.Periods))
+	}
 	if r.CPUSeconds == nil {
 		return g
 	}

@@ -24,7 +24,7 @@ func (t *Trial) bottleneck(f *folded) *Bottleneck {
 func (t *Trial) pressure(f *folded) *pressure {
 	p := &pressure{
 		closed: !t.openLoop(), achieved: t.Rates.Achieved, killed: t.reason("killed_for_memory"), late: t.reason("generator_late"),
-		linkFull: t.reason("link_saturated"), throttled: t.Broker.ThrottledRatio, window: t.Params.Window, publishers: t.Params.Publishers,
+		starved: t.Generator.Throttled, linkFull: t.reason("link_saturated"), throttled: t.Broker.ThrottledRatio, window: t.Params.Window, publishers: t.Params.Publishers,
 	}
 	if h := f.hists[ledger.Blocked]; h != nil && f.counts.Offered > 0 {
 		p.held = float64(h.Count()) / float64(f.counts.Offered)

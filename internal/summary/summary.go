@@ -141,6 +141,7 @@ type Generator struct {
 	GCPauseTotal  *int64     `json:"gc_pause_total_ns,omitempty"`
 	GCPauseMax    *int64     `json:"gc_pause_max_ns,omitempty"`
 	SkippedSends  *uint64    `json:"skipped_sends,omitempty"`
+	Throttled     *float64   `json:"throttled_ratio,omitempty"` // periods in which it used up the CPU quota that it is held to
 }
 
 // Broker is what the broker's processes used over the measure window. 100 percent is one core.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/mqlab/mqlab/internal/broker"
+	"github.com/mqlab/mqlab/internal/cgroup"
 	"github.com/mqlab/mqlab/internal/run"
 )
 
@@ -18,17 +19,32 @@ func (j *job) killed(e *broker.MemoryError) {
 	j.record.Checks.KilledForMemory = kill
 }
 
-// throttling begins to count how often the broker uses up its CPU. The function it returns ends that.
+// throttling begins to count how often the broker uses up its CPU, and how often this program does where it is held to a quota. The
+// function it returns ends that.
 func (j *job) throttling() func() {
 	before, known := j.broker.Usage()
+	own, held := cgroup.Own()
+	var ours cgroup.Usage
+	if held {
+		var err error
+		ours, err = own.Throttling()
+		held = err == nil
+	}
 	return func() {
-		after, still := j.broker.Usage()
-		if !known || !still {
+		if after, still := j.broker.Usage(); known && still {
+			j.record.Broker.Throttling = &run.Throttling{
+				Periods: after.Periods - before.Periods, Throttled: after.Throttled - before.Throttled,
+				Time: int64(after.ThrottledTime - before.ThrottledTime),
+			}
+		}
+		if !held {
 			return
 		}
-		j.record.Broker.Throttling = &run.Throttling{
-			Periods: after.Periods - before.Periods, Throttled: after.Throttled - before.Throttled,
-			Time: int64(after.ThrottledTime - before.ThrottledTime),
+		if after, err := own.Throttling(); err == nil {
+			j.record.Generator.Throttling = &run.Throttling{
+				Periods: after.Periods - ours.Periods, Throttled: after.Throttled - ours.Throttled,
+				Time: int64(after.ThrottledTime - ours.ThrottledTime),
+			}
 		}
 	}
 }
