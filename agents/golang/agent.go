@@ -16,6 +16,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"time"
+	"unsafe"
 
 	"github.com/mqlab/mqlab/internal/clock"
 )
@@ -177,13 +178,13 @@ func sequence(payload []byte) (n uint32) {
 	return n
 }
 
-// keep writes a record. The count is published by whoever kept the last of them.
+// keep writes a record, and then counts it. Any goroutine may call it.
 func (a *agent) keep(kind, seq uint32, x, y, z int64) {
 	i := int(a.taken.Add(1)) - 1
 	le := binary.LittleEndian
 	if i >= a.Capacity || a.memory == nil {
 		if a.memory != nil {
-			le.PutUint64(a.memory[offDropped:], uint64(i+1-a.Capacity))
+			a.counter(offDropped).Add(1)
 		}
 		return
 	}
@@ -193,7 +194,12 @@ func (a *agent) keep(kind, seq uint32, x, y, z int64) {
 	le.PutUint64(r[16:], uint64(y))
 	le.PutUint64(r[24:], uint64(z))
 	le.PutUint32(r, kind)
-	le.PutUint64(a.memory[offCount:], uint64(i+1))
+	a.counter(offCount).Add(1)
+}
+
+// counter is a count in the header, which is aligned as the memory of every mapping.
+func (a *agent) counter(offset int) *atomic.Uint64 {
+	return (*atomic.Uint64)(unsafe.Pointer(&a.memory[offset]))
 }
 
 // publish publishes on a schedule, after GO.

@@ -1,6 +1,7 @@
 """The agent protocol for Python; see ../README.md."""
 import collections
 import gc
+import itertools
 import json
 import mmap
 import os
@@ -20,7 +21,8 @@ class Agent:
 
     def __init__(self, library, version=''):
         self.job = json.loads(sys.stdin.readline())
-        self.capacity = self.taken = self.queue_drops = 0
+        self.capacity = self.queue_drops = 0
+        self.numbers = itertools.count()
         if self.job.get('samples'):
             self._map(self.job['samples'], self.job.get('capacity', 1 << 16))
         self.work_ns, self.work_every = self.job.get('work_ns', 0), self.job.get('work_every', 1)
@@ -61,13 +63,11 @@ class Agent:
         os.write(1, (json.dumps(event, separators=(',', ':')) + '\n').encode())
 
     def keep(self, kind, seq, a, b, c):
-        i = self.taken
-        self.taken = i + 1
+        """Keeps a record. Any thread may call it; the counts are right at the end."""
+        i = next(self.numbers)
         if i < self.capacity:
             RECORD.pack_into(self.memory, HEADER.size + RECORD.size * i, kind, seq, a, b, c)
             struct.pack_into('<Q', self.memory, 24, i + 1)
-        elif self.capacity:
-            struct.pack_into('<Q', self.memory, 32, self.taken - self.capacity)
 
     def received(self, payload):
         """The body of the library's callback: call it first thing."""
@@ -123,9 +123,12 @@ class Agent:
 
     def end(self):
         """Says what was done, and ends the process: a library's threads may not want to."""
+        taken = next(self.numbers)
+        if self.capacity:
+            struct.pack_into('<QQ', self.memory, 24, min(taken, self.capacity), max(taken - self.capacity, 0))
         usage = resource.getrusage(resource.RUSAGE_SELF)
         collections_ = [s['collections'] for s in gc.get_stats()]
-        self.say(event='done', samples=self.taken, queue_drops=self.queue_drops, max_rss_kib=usage.ru_maxrss,
+        self.say(event='done', samples=taken, queue_drops=self.queue_drops, max_rss_kib=usage.ru_maxrss,
                  collections=sum(collections_), full_collections=collections_[2])
         os._exit(0)
 

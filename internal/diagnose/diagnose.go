@@ -151,8 +151,8 @@ func Diagnose(in *Input) *Result {
 // test is a cause's own: what part of each message's excess it claims, and why.
 type test func(s *series) (Finding, []int64)
 
-// mechanisms are what makes messages wait, each judged by what those before it left unexplained: first a loop that sleeps, whose mark
-// is unmistakable, then what was measured, then what the times alone tell.
+// mechanisms are what makes messages wait, each judged by what those before it left unexplained: first a loop that sleeps and a
+// backlog, whose marks are unmistakable, then what was measured, then what the times alone tell.
 func (s *series) mechanisms() (found []Finding) {
 	type claim struct {
 		finding  Finding
@@ -174,18 +174,22 @@ func (s *series) mechanisms() (found []Finding) {
 	}
 	try(callbackBlocked, true)
 	slices.SortStableFunc(claims, func(a, b claim) int { return cmp.Compare(b.finding.Share, a.finding.Share) })
-	for _, t := range []test{polled, heldByAck, gathered, backlog, sentLate, handshake} {
+	for _, t := range []test{polled, heldByAck, gathered, sentLate, handshake} {
 		try(t, false)
 	}
 	measured := claims
 	claims = nil
 	try(loopSleep, true)
+	try(backlog, true)
 	for _, c := range append(claims, measured...) {
 		left := s.left(c.parts)
 		if left < atLeast || left < enough && (len(found) == 0 || !c.measured) {
 			continue
 		}
 		s.explain(c.parts)
+		if !c.measured { // it is inferred for what was not seen to be something else
+			c.finding.Share = left
+		}
 		found = append(found, c.finding)
 	}
 	return found

@@ -15,9 +15,10 @@ import (
 // Options say what to look at.
 type Options struct {
 	PID   int
-	Port  uint16        // only connections to this port; 0 = all
-	For   time.Duration // how long
-	Every time.Duration // between looks
+	Port  uint16          // only connections to this port; 0 = all
+	For   time.Duration   // how long
+	Every time.Duration   // between looks
+	Until <-chan struct{} // ends the look before its time; nil = nothing does
 }
 
 // Errors of a look.
@@ -55,6 +56,9 @@ type Report struct {
 	Throttled   time.Duration // by a CPU quota
 	DiskWrite   float64       // part of the looks that found a thread in a synchronous write
 	Sources     []diagnose.Source
+	// Signals are when it was ready without a core, when packets were sent again, and when it was in a synchronous write; to the
+	// precision of the looks, in CLOCK_MONOTONIC ns.
+	Signals []diagnose.Signal
 }
 
 // Process turns what was seen into what a diagnosis is made from.

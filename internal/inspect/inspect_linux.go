@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/mqlab/mqlab/internal/clock"
 	"github.com/mqlab/mqlab/internal/diagnose"
 )
 
@@ -25,6 +26,13 @@ type look struct {
 	writing int // and a thread in a synchronous write
 	unread  int // and received bytes nobody had read
 	unsent  int
+	// Of the look before, and what happened since.
+	at            int64
+	ran, waited   time.Duration
+	retransmitted uint32
+	onQueue       []diagnose.Span
+	resent        []diagnose.Span
+	written       []diagnose.Span
 }
 
 // Process looks at a process for a while.
@@ -70,6 +78,8 @@ func (l *look) watch(ctx context.Context, began time.Time) error {
 			return nil
 		}
 		select {
+		case <-l.o.Until:
+			return nil
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		case <-every.C:
@@ -90,7 +100,8 @@ func (l *look) once() error {
 	case slices.Contains(states, sleeps):
 		l.asleep++
 	}
-	if slices.Contains(states, writes) {
+	writing := slices.Contains(states, writes)
+	if writing {
 		l.writing++
 	}
 	unread, unsent := false, false
@@ -104,8 +115,35 @@ func (l *look) once() error {
 	if unsent {
 		l.unsent++
 	}
+	l.since(writing)
 	return nil
 }
+
+// since notes what happened between the look before and this one.
+func (l *look) since(writing bool) {
+	now := clock.Now()
+	ran, waited, _ := scheduled(l.o.PID)
+	var resent uint32
+	for _, s := range l.sockets {
+		resent += s.retransmitted
+	}
+	if l.at > 0 {
+		// Threads of one process that queue behind each other are not held up by others: what they ran is taken off.
+		if held := int64(waited - l.waited - (ran - l.ran)); held > 0 {
+			l.onQueue = append(l.onQueue, diagnose.Span{From: max(l.at, now-held), To: now})
+		}
+		if resent > l.retransmitted {
+			l.resent = append(l.resent, diagnose.Span{From: l.at - lossBefore, To: now})
+		}
+		if writing {
+			l.written = append(l.written, diagnose.Span{From: l.at, To: now})
+		}
+	}
+	l.at, l.ran, l.waited, l.retransmitted = now, ran, waited, resent
+}
+
+// lossBefore is how long before it is sent again a packet was lost: the least retransmission time-out of Linux, in ns.
+const lossBefore = 200_000_000
 
 func (l *look) report(r *Report, before, after *counters) {
 	r.Command = after.command
@@ -125,6 +163,12 @@ func (l *look) report(r *Report, before, after *counters) {
 		// Threads of one process that queue behind each other are not held up by others: what they ran is taken off.
 		r.WaitCore = max(0, (waited-ran).Seconds()/seconds)
 		r.Sources = append(r.Sources, diagnose.RunQueue)
+	}
+	for cause, spans := range map[diagnose.Cause][]diagnose.Span{diagnose.CPUContention: l.onQueue, diagnose.PacketLoss: l.resent, diagnose.DiskWrite: l.written} {
+		if len(spans) > 0 {
+			// A wait for a core is as long as its span, so that it held up the client however much of the time such spans are.
+			r.Signals = append(r.Signals, diagnose.Signal{Cause: cause, Side: "client", Spans: spans, Certain: cause == diagnose.CPUContention})
+		}
 	}
 	r.Voluntary = float64(after.voluntary-before.voluntary) / seconds
 	r.Involuntary = float64(after.involuntary-before.involuntary) / seconds
@@ -159,12 +203,8 @@ func readCounters(pid int) (*counters, error) {
 	if m := strings.Fields(read(dir + "/statm")); len(m) > 1 {
 		c.rss = number(m[1]) * uint64(os.Getpagesize())
 	}
+	c.ran, c.waited, c.scheduled = scheduled(pid)
 	for _, task := range tasks(pid) {
-		if s := strings.Fields(read(dir + "/task/" + task + "/schedstat")); len(s) > 1 {
-			c.scheduled = true
-			c.ran += time.Duration(number(s[0]))
-			c.waited += time.Duration(number(s[1]))
-		}
 		for line := range strings.Lines(read(dir + "/task/" + task + "/status")) {
 			key, value, _ := strings.Cut(line, ":")
 			switch key {
@@ -177,6 +217,18 @@ func readCounters(pid int) (*counters, error) {
 	}
 	c.throttled = throttled(pid)
 	return c, nil
+}
+
+// scheduled is how long all threads together ran, and were ready without a core; ok is false where the kernel does not tell.
+func scheduled(pid int) (ran, waited time.Duration, ok bool) {
+	for _, task := range tasks(pid) {
+		if s := strings.Fields(read("/proc/" + strconv.Itoa(pid) + "/task/" + task + "/schedstat")); len(s) > 1 {
+			ok = true
+			ran += time.Duration(number(s[0]))
+			waited += time.Duration(number(s[1]))
+		}
+	}
+	return ran, waited, ok
 }
 
 func tasks(pid int) (list []string) {

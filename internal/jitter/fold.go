@@ -1,0 +1,66 @@
+package jitter
+
+import (
+	"slices"
+
+	"github.com/mqlab/mqlab/internal/agent"
+	"github.com/mqlab/mqlab/internal/diagnose"
+)
+
+// fold joins what was sent with what came back, by number, and adds what was seen beside it.
+func (r *Result) fold(o *Options, samples *agent.Samples, w *watcher, e *echo) {
+	in := &diagnose.Input{
+		KeepAlive: o.KeepAlive,
+		Sources:   []diagnose.Source{diagnose.Times, diagnose.Schedule, diagnose.Events},
+	}
+	if !o.OneWay {
+		in.Sources = append(in.Sources, diagnose.Callbacks)
+	}
+	back := map[uint32]agent.Record{}
+	var pauses []diagnose.Span
+	for _, s := range samples.Records {
+		switch s.Kind {
+		case agent.Received:
+			back[s.Seq] = s
+		case agent.Pause:
+			pauses = append(pauses, diagnose.Span{From: int64(s.A), To: int64(s.B)})
+		}
+	}
+	for _, s := range samples.Records {
+		if s.Kind != agent.Sent {
+			continue
+		}
+		r.Sent++
+		m := diagnose.Message{Due: int64(s.A), Sent: int64(s.B), Lost: true}
+		if at, ok := e.came[s.Seq]; ok {
+			m.Recv, m.Lost = at, false
+			r.Answered++
+		} else if b, ok := back[s.Seq]; ok {
+			m.Recv, m.Done, m.Lost = int64(b.A), int64(b.B), false
+			r.Answered++
+		}
+		in.Messages = append(in.Messages, m)
+	}
+	if len(pauses) > 0 {
+		in.Signals = append(in.Signals, diagnose.Signal{Cause: diagnose.GCPause, Side: "client", Spans: pauses})
+	}
+	if l := o.Client.Language; l == agent.Python || l == agent.Node || l == agent.C || l == agent.CPP {
+		in.Sources = append(in.Sources, diagnose.Pauses) // these tell of every pause, or have none
+	}
+	if w.process != nil {
+		in.Facts = w.process.Facts
+		in.Signals = append(in.Signals, w.process.Signals...)
+		in.Sources = append(in.Sources, w.process.Sources...)
+	}
+	if w.control != nil {
+		r.Control = Control{Probes: len(w.control.all), Slow: len(w.control.slow)}
+		if len(w.control.all) > 0 {
+			r.Control.Max = slices.Max(w.control.all)
+		}
+		in.Sources = append(in.Sources, diagnose.Control)
+		if len(w.control.slow) > 0 {
+			in.Signals = append(in.Signals, diagnose.Signal{Cause: diagnose.HostNoise, Side: "host", Spans: w.control.slow})
+		}
+	}
+	r.Input = in
+}
