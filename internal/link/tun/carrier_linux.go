@@ -57,12 +57,12 @@ func (c *carrier) run() error {
 	for {
 		timeout := c.deliver()
 		fds[0].Revents, fds[1].Revents = 0, 0
-		n, err := unix.Ppoll(fds, timeout, nil)
+		n, err := poll(fds, timeout)
 		if err != nil && !errors.Is(err, unix.EINTR) {
 			return fmt.Errorf("link %s: poll: %w", c.way, err)
 		}
 		if n > 0 && fds[1].Revents != 0 {
-			_, _ = unix.Read(c.wake, buf[:8]) // resets it; that it was set is all there is to know
+			_, _ = read(c.wake, buf[:8]) // resets it; that it was set is all there is to know
 		}
 		if n <= 0 || fds[0].Revents == 0 {
 			continue
@@ -94,7 +94,7 @@ func (c *carrier) deliver() *unix.Timespec {
 		if c.way == link.Up {
 			toLoopback(packet)
 		}
-		if _, err := unix.Write(c.to, packet); err != nil {
+		if err := write(c.to, packet); err != nil {
 			c.refused++
 			continue
 		}
@@ -106,7 +106,7 @@ func (c *carrier) deliver() *unix.Timespec {
 // accept takes the packets that have come, a batch of them at most. Within the link they have the addresses that devices see.
 func (c *carrier) accept(buf []byte) error {
 	for range batch {
-		n, err := unix.Read(c.from, buf)
+		n, err := read(c.from, buf)
 		switch {
 		case errors.Is(err, unix.EAGAIN):
 			return nil
