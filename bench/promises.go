@@ -10,7 +10,7 @@ import (
 var claims = []claim{
 	{
 		name: "mqtt publish / C", want: 0.75,
-		setUp: peerSite("mqtt", "drain", "mqtt"), sample: against(own("lab-mqtt-publish"), plain("publish")),
+		setUp: peerSite("mqtt", "drain", "mqtt"), sample: toC("lab-mqtt-publish", "publish"),
 	},
 	{
 		name: "mqtt publish / mosquitto_pub", want: 20,
@@ -19,16 +19,16 @@ var claims = []claim{
 	},
 	{
 		name: "mqtt devices, io_uring / C", want: 1.3, needs: ringMissing,
-		setUp: peerSite("mqtt", "drain", "mqtt"), sample: against(own("lab-devices"), plain("devices")),
+		setUp: peerSite("mqtt", "drain", "mqtt"), sample: toC("lab-devices", "devices"),
 	},
 	{
 		name: "mqtt devices, write / C", want: 0.9,
-		setUp: peerSite("mqtt", "drain", "mqtt"), sample: against(own("lab-devices-write"), plain("devices")),
+		setUp: peerSite("mqtt", "drain", "mqtt"), sample: toC("lab-devices-write", "devices"),
 	},
 	{
 		name: "mqtt receive / C", want: 0.7,
 		setUp:  peerSite("mqtt", "blast", strconv.Itoa(runID), strconv.Itoa(smallBytes)),
-		sample: against(own("lab-mqtt-receive"), plain("receive")),
+		sample: toC("lab-mqtt-receive", "receive"),
 	},
 	{
 		name: "mqtt publish / paho", want: 25,

@@ -33,6 +33,8 @@ const (
 	shallow     = 64 // commands of a pipeline
 	deep        = 512
 	warmUp      = 200 * time.Millisecond
+
+	peerCore, generatorCore = 0, 1 // where a generator is compared with plain C
 )
 
 //go:embed c
@@ -97,7 +99,7 @@ func (r *rig) peer(ctx context.Context, args ...string) (address string, stop fu
 	if err != nil {
 		return "", nil, err
 	}
-	if err := cmd.Start(); err != nil {
+	if err := onCore(peerCore, cmd.Start); err != nil {
 		return "", nil, err
 	}
 	stop = func() {

@@ -27,6 +27,22 @@ func own(name string) generator {
 	return generator{name, func(ctx context.Context, r *rig, s site) (figures, error) { return r.run(ctx, name, s.url) }}
 }
 
+// pinned is a generator on a core of its own.
+func pinned(g generator) generator {
+	return generator{g.name, func(ctx context.Context, r *rig, s site) (f figures, err error) {
+		err = onCore(generatorCore, func() error {
+			f, err = g.run(ctx, r, s)
+			return err
+		})
+		return f, err
+	}}
+}
+
+// toC compares a child with what the C program busy does, on the same core.
+func toC(child, what string) func(ctx context.Context, r *rig, s site, round int) (float64, error) {
+	return against(pinned(own(child)), pinned(plain(what)))
+}
+
 // plain is what the C program busy does.
 func plain(what string) generator {
 	return generator{"C " + what, func(ctx context.Context, r *rig, s site) (figures, error) {

@@ -254,9 +254,8 @@ func (c *Core) Receive(id int, now, kernel int64, in []byte) int {
 	var like alike
 	for cl.state != down && (used < len(in) || c.resuming()) {
 		if p, ok := like.payload(in[used:]); ok {
-			c.ev.Payload = p
 			used += like.size
-			c.deliver(cl, now, lastOnly(kernel, used, in))
+			c.deliver(cl, p, now, lastOnly(kernel, used, in))
 			continue
 		}
 		n, out, err := cl.session.Feed(now, in[used:], c.out, &c.ev)
@@ -308,7 +307,7 @@ func (c *Core) handle(cl *client, now, kernel int64) {
 	ev := &c.ev
 	switch ev.Kind {
 	case proto.Delivered:
-		c.deliver(cl, now, kernel)
+		c.deliver(cl, ev.Payload, now, kernel)
 	case proto.Acked:
 		c.acked(cl, now)
 	case proto.Resend:

@@ -8,14 +8,14 @@ import (
 )
 
 // deliver books a received message.
-func (c *Core) deliver(cl *client, now, kernel int64) {
+func (c *Core) deliver(cl *client, payload []byte, now, kernel int64) {
 	s, sub := &c.st, cl.sub
-	err := stamp.Decode(c.ev.Payload, s)
+	err := stamp.Decode(payload, s)
 	if err != nil || sub == nil || sub.FirstLeg || s.Run != c.Run || s.Stream-sub.FirstStream >= uint32(len(sub.Trackers)) {
 		c.other(cl, now, kernel, err)
 		return
 	}
-	if !c.Payload.intact(c.ev.Payload, s) {
+	if !c.Payload.same(payload) && !c.Payload.intact(payload, s) {
 		c.corrupt(cl, now, kernel)
 		return
 	}
@@ -30,8 +30,11 @@ func (c *Core) deliver(cl *client, now, kernel int64) {
 	if c.Sample != nil {
 		c.sample(cl, SampleReceived, now, kernel)
 	}
-	w.InWindow.Received++
 	outcome, distance := sub.Trackers[stream].Record(s.Seq)
+	if outcome == ledger.New && kernel == 0 && cl.watch == nil && c.burst.takes(s) {
+		return
+	}
+	w.InWindow.Received++
 	if outcome == ledger.New || outcome == ledger.Reordered {
 		w.InWindow.Delivered++
 		if cl.watch != nil {
@@ -42,7 +45,7 @@ func (c *Core) deliver(cl *client, now, kernel int64) {
 		}
 	}
 	if measured {
-		c.book(w, outcome, distance, now, kernel)
+		c.book(w, sub, outcome, distance, now, kernel)
 	}
 }
 
@@ -77,7 +80,7 @@ func (c *Core) passed(cl *client, now int64, err error) {
 }
 
 // book counts a measured message and its latencies.
-func (c *Core) book(w *ledger.Window, outcome ledger.Outcome, distance uint64, now, kernel int64) {
+func (c *Core) book(w *ledger.Window, sub *SubscribeSpec, outcome ledger.Outcome, distance uint64, now, kernel int64) {
 	s := &c.st
 	w.Counts.Received++
 	switch outcome {
@@ -100,9 +103,9 @@ func (c *Core) book(w *ledger.Window, outcome ledger.Outcome, distance uint64, n
 		w.Counts.ClockSkew++
 		return
 	}
-	if b := &c.burst; s.Due != b.due || s.Sent != b.sent {
+	if b := &c.burst; b.n == 0 || s.Due != b.due || s.Sent != b.sent {
 		c.recordBurst(now)
-		b.due, b.sent = s.Due, s.Sent
+		*b = burst{due: s.Due, sent: s.Sent, sub: sub}
 	}
 	c.burst.n++
 	if kernel > 0 && kernel >= s.Sent && kernel <= now {
@@ -112,15 +115,41 @@ func (c *Core) book(w *ledger.Window, outcome ledger.Outcome, distance uint64, n
 }
 
 // burst are messages of one read that were due and sent together, and so have the same latencies.
-type burst struct{ due, sent, n int64 }
+type burst struct {
+	due, sent, n int64
+	more         uint64 // how many of them are new, and not counted yet
+	sub          *SubscribeSpec
+}
 
-// recordBurst records the latencies of what was read at now and has not been recorded.
-func (c *Core) recordBurst(now int64) {
-	if b := &c.burst; b.n > 0 {
-		c.subs.recordN(ledger.Response, now-b.due, b.n)
-		c.subs.recordN(ledger.Service, now-b.sent, b.n)
-		b.n = 0
+// takes counts a new message if it belongs to the burst: so much is the same for all that nothing else need be looked at.
+func (b *burst) takes(s *stamp.Stamp) bool {
+	if b.n == 0 || s.Due != b.due || s.Sent != b.sent {
+		return false
 	}
+	b.n++
+	b.more++
+	return true
+}
+
+// recordBurst books what was read at now and has not been booked.
+func (c *Core) recordBurst(now int64) {
+	b := &c.burst
+	if b.n == 0 {
+		return
+	}
+	c.subs.recordN(ledger.Response, now-b.due, b.n)
+	c.subs.recordN(ledger.Service, now-b.sent, b.n)
+	w := c.subs.window()
+	w.InWindow.Received += b.more
+	w.InWindow.Delivered += b.more
+	w.Counts.Received += b.more
+	w.Counts.Delivered += b.more
+	b.sub.delivered += b.more
+	c.progress.Delivered += b.more
+	if now >= c.end {
+		w.Counts.Drained += b.more
+	}
+	*b = burst{}
 }
 
 func (c *Core) corrupt(cl *client, now, kernel int64) {

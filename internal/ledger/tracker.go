@@ -45,11 +45,11 @@ type hole struct{ from, to uint64 }
 // Record notes the receipt of seq and says what it means. The distance of a Reordered one is the highest number seen minus
 // seq; of every other outcome it is 0.
 func (t *Tracker) Record(seq uint64) (o Outcome, distance uint64) {
-	if seq == t.next {
-		t.next++
-		return New, 0
+	if seq != t.next {
+		return t.recordOther(seq)
 	}
-	return t.recordOther(seq)
+	t.next = seq + 1
+	return New, 0
 }
 
 func (t *Tracker) recordOther(seq uint64) (Outcome, uint64) {

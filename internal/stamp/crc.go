@@ -17,3 +17,6 @@ func checkSumGeneric(w0, w1, w2, w3 uint64, w4 uint32) uint32 {
 	binary.LittleEndian.PutUint32(b[32:], w4)
 	return crc32.Checksum(b[:], castagnoli)
 }
+
+// checkSumAtGeneric is checkSumAt on every processor.
+func checkSumAtGeneric(b *[Size]byte) uint32 { return crc32.Checksum(b[:crcStart], castagnoli) }

@@ -1,10 +1,6 @@
 package stamp
 
-import (
-	"hash/crc32"
-
-	"golang.org/x/sys/cpu"
-)
+import "golang.org/x/sys/cpu"
 
 var hasSSE42 = cpu.X86.HasSSE42
 
@@ -19,12 +15,12 @@ func sumSSE42(w0, w1, w2, w3 uint64, w4 uint32) uint32
 //go:noescape
 func sumAtSSE42(p *byte) uint32
 
-// checkSumAt is the CRC-32C of b[:crcStart].
-func checkSumAt(b []byte) uint32 {
+// checkSumAt is the CRC-32C of what stands before the check sum in b.
+func checkSumAt(b *[Size]byte) uint32 {
 	if hasSSE42 {
-		return sumAtSSE42(&b[:crcStart][0])
+		return sumAtSSE42(&b[0])
 	}
-	return crc32.Checksum(b[:crcStart], castagnoli)
+	return checkSumAtGeneric(b)
 }
 
 // checkSum is the CRC-32C of 36 bytes, in words.

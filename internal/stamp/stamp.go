@@ -81,31 +81,24 @@ func putBody(b []byte, s *Stamp) {
 // error s is as it was.
 func Decode(p []byte, s *Stamp) error {
 	switch {
-	case len(p) > 2 && p[0] == magic0 && p[1] == magic1 && p[2] == version:
-		return decodeBinary(p, s)
+	case len(p) >= Size && p[0] == magic0 && p[1] == magic1 && p[2] == version:
+		b := (*[Size]byte)(p)
+		if checkSumAt(b) != binary.LittleEndian.Uint32(b[crcStart:]) {
+			return ErrCorrupt
+		}
+		s.Flags = b[3]
+		s.Run = binary.LittleEndian.Uint32(b[4:])
+		s.Stream = binary.LittleEndian.Uint32(b[8:])
+		s.Seq = binary.LittleEndian.Uint64(b[12:])
+		s.Due = int64(binary.LittleEndian.Uint64(b[20:]))
+		s.Sent = int64(binary.LittleEndian.Uint64(b[28:]))
+		return nil
 	case len(p) >= len(jsonPrefix) && string(p[:len(jsonPrefix)]) == jsonPrefix:
 		return decodeJSON(p, s)
 	case resemblesBinary(p) || resemblesJSON(p):
 		return ErrCorrupt
 	}
 	return ErrNone
-}
-
-func decodeBinary(p []byte, s *Stamp) error {
-	if len(p) < Size {
-		return ErrCorrupt
-	}
-	p = p[:Size]
-	if checkSumAt(p) != binary.LittleEndian.Uint32(p[crcStart:]) {
-		return ErrCorrupt
-	}
-	s.Flags = p[3]
-	s.Run = binary.LittleEndian.Uint32(p[4:])
-	s.Stream = binary.LittleEndian.Uint32(p[8:])
-	s.Seq = binary.LittleEndian.Uint64(p[12:])
-	s.Due = int64(binary.LittleEndian.Uint64(p[20:]))
-	s.Sent = int64(binary.LittleEndian.Uint64(p[28:]))
-	return nil
 }
 
 // resemblesBinary reports whether two of the three fixed bytes of the binary form are in place.
