@@ -21,7 +21,7 @@ func (e *ReasonError) Error() string {
 // Temporary tells whether trying again later may help: the broker is busy or not up yet, or did not say why it turned us away.
 func (e *ReasonError) Temporary() bool {
 	switch e.Code {
-	case reasonNone, reasonUnavailable, reasonBusy:
+	case reasonNone, reasonUnspecified, reasonImplementation, reasonUnavailable, reasonBusy:
 		return e.What == refusedConnection
 	case returnUnavailable:
 		return true
@@ -52,6 +52,8 @@ func returnError(code byte) *ReasonError {
 const (
 	reasonNone           = 0x00
 	reasonNoSubscription = 0x11
+	reasonUnspecified    = 0x80
+	reasonImplementation = 0x83 // Artemis, when it is overloaded
 	reasonUnavailable    = 0x88
 	reasonBusy           = 0x89
 	reasonShuttingDown   = 0x8B
