@@ -50,6 +50,7 @@ func buildHTML(s *summary.Summary, r *run.Run, o *Options) *document {
 	p.resourceUse()
 	p.counts()
 	p.link(s)
+	p.linkCharts()
 	p.reasons()
 	p.configuration(r)
 	p.everyTrial()
