@@ -182,8 +182,13 @@ func quantile(values []float64, q float64) float64 {
 	return sorted[low] + (at-float64(low))*(sorted[high]-sorted[low])
 }
 
-// digits prints three significant ones.
-func digits(v float64) string { return fmt.Sprintf("%.3g", v) }
+// digits prints three significant ones, and all before the point.
+func digits(v float64) string {
+	if v >= 1000 {
+		return fmt.Sprintf("%.0f", v)
+	}
+	return fmt.Sprintf("%.3g", v)
+}
 
 // nanoseconds prints a time.
 func nanoseconds(ns float64) string { return time.Duration(ns).Round(100 * time.Nanosecond).String() }

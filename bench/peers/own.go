@@ -92,7 +92,7 @@ func (t *ownTask) trial() plan.Trial {
 		PayloadText: strings.Repeat("x", payloadBytes-stamp.Size), Verify: plan.VerifyAll, Topic: topic, ClientID: "mqlab-{role}{n}",
 		Engine: plan.EngineLoop, Loops: 1, Quantum: plan.QuantumAuto, NoDelay: true,
 		Connect: plan.Connect{Timeout: 10 * time.Second, KeepAlive: 10 * time.Minute, CleanStart: true},
-		Phases:  plan.Phases{Measure: time.Second, Drain: 5 * time.Second},
+		Phases:  plan.Phases{Measure: 2 * time.Second, Drain: 5 * time.Second}, // about as many messages as the peers send
 	}
 	if t.Answered {
 		p.QoS, p.Window = 1, depth
