@@ -22,7 +22,7 @@ class Agent:
     def __init__(self, library, version=''):
         self.job = json.loads(sys.stdin.readline())
         self.capacity = self.queue_drops = 0
-        self.numbers = itertools.count()
+        self.numbers, self.ended = itertools.count(), False
         if self.job.get('samples'):
             self._map(self.job['samples'], self.job.get('capacity', 1 << 16))
         self.work_ns, self.work_every = self.job.get('work_ns', 0), self.job.get('work_every', 1)
@@ -64,6 +64,8 @@ class Agent:
 
     def keep(self, kind, seq, a, b, c):
         """Keeps a record. Any thread may call it; the counts are right at the end."""
+        if self.ended:
+            return
         i = next(self.numbers)
         if i < self.capacity:
             RECORD.pack_into(self.memory, HEADER.size + RECORD.size * i, kind, seq, a, b, c)
@@ -123,6 +125,7 @@ class Agent:
 
     def end(self):
         """Says what was done, and ends the process: a library's threads may not want to."""
+        self.ended = True
         taken = next(self.numbers)
         if self.capacity:
             struct.pack_into('<QQ', self.memory, 24, min(taken, self.capacity), max(taken - self.capacity, 0))
