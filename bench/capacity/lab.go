@@ -38,8 +38,9 @@ func (l *lab) common() string {
 	return fmt.Sprintf(`name: capacity
 load: {pattern: pairs, publishers: 20, payload: 256B}
 phases: {settle: 100ms, warmup: 500ms, measure: %s, drain: 1s}
+machine: %s
 seed: 1
-`, l.measure)
+`, l.measure, l.machine)
 }
 
 // trial is what is read of a trial.

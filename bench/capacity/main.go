@@ -33,6 +33,7 @@ type options struct {
 	brokers  string
 	grid     search.Grid
 	measure  time.Duration
+	machine  string
 	settings settings
 	verbose  bool
 }
@@ -53,9 +54,10 @@ func capacity(args []string) int {
 	flags := flag.NewFlagSet("capacity", flag.ContinueOnError)
 	flags.StringVar(&o.brokers, "brokers", "mosquitto,nats@process", "what to measure")
 	flags.Float64Var(&o.grid.From, "from", 2000, "smallest rate")
-	flags.Float64Var(&o.grid.To, "to", 300_000, "largest rate")
+	flags.Float64Var(&o.grid.To, "to", 100_000, "largest rate")
 	flags.Float64Var(&o.grid.Step, "step", 0.1, "from one rate to the next, as a part of it")
 	flags.DurationVar(&o.measure, "measure", 2*time.Second, "measure phase of a probe")
+	flags.StringVar(&o.machine, "machine", "{cpus: 0.5}", "what the broker is held to, so that it is at its limit before the generator is; host = nothing")
 	flags.BoolVar(&o.verbose, "v", false, "show what mqlab says meanwhile")
 	flags.Var(&o.settings, "set", "a further key of the scenario, KEY=VALUE (may be repeated)")
 	if err := flags.Parse(args); err != nil {
@@ -90,6 +92,7 @@ func run(ctx context.Context, o options) (ok bool, err error) {
 		return false, fmt.Errorf("go build: %w: %s", err, text)
 	}
 	ok = true
+	fmt.Fprintf(o.out, "rates from %.0f/s to %.0f/s in steps of %.0f %%, probes of %s, machine %s\n", o.grid.From, o.grid.To, 100*o.grid.Step, o.measure, o.machine)
 	fmt.Fprintf(o.out, "%-14s %12s %12s %7s %10s %10s %7s %9s  %s\n", "", "search", "sweep", "apart", "time", "sweep's", "ratio", "probes", "ended by")
 	for broker := range strings.SplitSeq(o.brokers, ",") {
 		good, err := l.compare(ctx, broker)
