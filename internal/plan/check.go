@@ -78,7 +78,7 @@ func (r *resolver) checkSubject(p *scenario.Point, s Subject) {
 	if (publish || subscribe) && p.Engine.Kind == EngineLoop {
 		report("engine.kind", "WebSocket needs the goroutine engine: goroutine or auto")
 	}
-	if p.Connect.Channels > 0 && p.Engine.Kind == EngineLoop {
+	if p.Connect.Channels > 1 && p.Engine.Kind == EngineLoop {
 		report("engine.kind", "connections that are shared need the goroutine engine: goroutine or auto")
 	}
 	if s.Encrypted() && p.Engine.Kind == EngineLoop {

@@ -42,7 +42,7 @@ func checkProtocol(p *scenario.Point, s Subject, report reporter) {
 		{c.ReceiveMaximum > 0, "connect.receive_maximum", "receive maximum"},
 		noMaxPacket, noWill,
 	}
-	if s.Protocol != AMQP091 && c.Channels > 0 {
+	if s.Protocol != AMQP091 && c.Channels > 1 {
 		report("connect.channels", "is for AMQP 0-9-1: %s has no channels", s.Protocol)
 	}
 	noSharing := lack{l.Pattern == PatternShared, "load.pattern", "shared subscriptions"}

@@ -252,7 +252,7 @@ func connect(p *scenario.Point) Connect {
 		AtOnce:         c.AtOnce,
 		Sources:        sources,
 		ChurnPerS:      c.Churn.PerSecond,
-		Channels:       c.Channels,
+		Channels:       sharing(c.Channels),
 		Timeout:        c.Timeout,
 		KeepAlive:      c.KeepAlive,
 		CleanStart:     c.CleanStart,
@@ -301,4 +301,12 @@ func (r *resolver) readFile(name string) ([]byte, error) {
 		return nil, fmt.Errorf("cannot read %s here", name)
 	}
 	return r.options.ReadFile(name)
+}
+
+// sharing is how many clients share a connection; a single one has it to itself.
+func sharing(channels int) int {
+	if channels == 1 {
+		return 0
+	}
+	return channels
 }

@@ -101,3 +101,19 @@ func TestKeepAlive(t *testing.T) {
 		}
 	}
 }
+
+// TestSlowReaderStays: a subscriber that reads far more slowly than messages come keeps its connection: neither its reading nor the
+// messages before an answer keep it from pinging, or from seeing that the broker is there.
+func TestSlowReaderStays(t *testing.T) {
+	for _, kind := range []string{"loop", "goroutine"} {
+		for _, r := range inSmall(t, "quick", "mosquitto", "engine.kind="+kind, "load.publishers=1", "load.rate=400/s", "load.payload=1KiB", "load.qos=0",
+			"connect.keepalive=1s", "subscriber.read_rate=16KiB/s", "phases.measure=3500ms", "phases.drain=50ms") {
+			if c := r.Connections; c.Lost > 0 || c.Failed > 0 {
+				t.Errorf("%s: %+v", kind, c)
+			}
+			if c := total(r, engine.Subscribers); c.Delivered*2 > c.Expected {
+				t.Errorf("%s: %+v: the subscriber was not slow", kind, c)
+			}
+		}
+	}
+}
