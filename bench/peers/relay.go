@@ -3,11 +3,13 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"io"
 	"net"
 	"slices"
 	"sync"
+	"syscall"
 	"time"
 	"unsafe"
 
@@ -32,7 +34,12 @@ type arrival struct {
 }
 
 func newRelay(target string) (*relay, error) {
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	// Connections inherit the option from the listener; the kernel takes a moment until it stamps.
+	stamped := net.ListenConfig{Control: func(_, _ string, c syscall.RawConn) (failed error) {
+		err := c.Control(func(fd uintptr) { failed = unix.SetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_TIMESTAMPNS, 1) })
+		return errors.Join(err, failed)
+	}}
+	ln, err := stamped.Listen(context.Background(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, err
 	}
@@ -72,9 +79,6 @@ func (r *relay) forward(to, from *net.TCPConn) {
 	if err != nil {
 		return
 	}
-	_ = raw.Control(func(fd uintptr) { // without it there are no stamps, and no arrivals
-		_ = unix.SetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_TIMESTAMPNS, 1)
-	})
 	buf, control := make([]byte, 64<<10), make([]byte, 128)
 	for {
 		var n, controlled int
