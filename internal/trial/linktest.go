@@ -11,14 +11,15 @@ import (
 	"github.com/mqlab/mqlab/internal/run"
 )
 
-// LinkTests are what the tests of a run's links said. The zero value is ready.
+// LinkTests are the tests of a run's links that were passed. The zero value is ready.
 type LinkTests struct {
 	mu   sync.Mutex
 	done map[emulate.Key]*run.LinkTest
 }
 
-// testLink returns what a test of the link says; the link of the trial itself is another one, whose chances are not used up. A backend that
-// counts no packets is not tested, nil.
+// testLink returns what a test of the link says; the link of the trial itself is another one, whose chances are not used up. A test that
+// was not passed, as on a host that was busy at the time, is made again before the next trial. A backend that counts no packets is
+// not tested, nil.
 func (l *Lab) testLink(ctx context.Context, o emulate.Options) (*run.LinkTest, error) {
 	kept := l.Links
 	if kept == nil {
@@ -40,7 +41,9 @@ func (l *Lab) testLink(ctx context.Context, o emulate.Options) (*run.LinkTest, e
 	if kept.done == nil {
 		kept.done = map[emulate.Key]*run.LinkTest{}
 	}
-	kept.done[key] = t
+	if t == nil || t.Pass {
+		kept.done[key] = t
+	}
 	return t, nil
 }
 

@@ -37,7 +37,7 @@ type Lab struct {
 	Say func(string)
 	// LinkTest is how links are tested before the first trial that has one.
 	LinkTest linktest.Options
-	// Links keeps what tests of links said, so that each is tested once; nil = before each trial.
+	// Links keeps what tests of links said, so that each is passed once; nil = each trial tests its own.
 	Links *LinkTests
 }
 
