@@ -21,7 +21,9 @@ func (p *page) linkCharts() {
 				{"up", func(i *run.LinkInterval) *run.LinkFlow { return &i.Up }},
 				{"down", func(i *run.LinkInterval) *run.LinkFlow { return &i.Down }},
 			} {
-				carried := func(f *run.LinkFlow, span time.Duration) float64 { return float64(f.Carried) * 8 / 1000 / span.Seconds() }
+				carried := func(f *run.LinkFlow, span time.Duration) float64 {
+					return float64(f.Carried) * 8 / 1000 / span.Seconds()
+				}
 				waited := func(f *run.LinkFlow, _ time.Duration) float64 { return float64(f.Wait) / 1e6 }
 				charts = append(charts, p.linkChart(g, "Carried "+way.name, "kbit/s", way.flow, carried)...)
 				charts = append(charts, p.linkChart(g, "Waited "+way.name, "ms", way.flow, waited)...)
