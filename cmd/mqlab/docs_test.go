@@ -55,16 +55,23 @@ var commandsOf = map[string]map[string]how{
 		"bin/mqlab probe mosquitto": {flags: "--ask 'QoS 1'", needs: "mosquitto"},
 		"bin/mqlab run stall":       {flags: brief + " --set 'faults=[{at: 100ms, pause: 100ms}]'", needs: "mosquitto"},
 
-		"bin/mqlab report --format html > r.html":           {},
-		"bin/mqlab report --format json":                    {},
-		"bin/mqlab explain p99":                             {},
-		"bin/mqlab plan latency":                            {},
-		"bin/mqlab run --brokers mosquitto,mosquitto:tuned": {flags: brief, needs: "mosquitto"},
+		"bin/mqlab report --format html > r.html":                                         {},
+		"bin/mqlab report --format json":                                                  {},
+		"bin/mqlab explain p99":                                                           {},
+		"bin/mqlab plan latency":                                                          {},
+		"bin/mqlab run --brokers mosquitto,mosquitto:tuned":                               {flags: brief, needs: "mosquitto"},
 		"bin/mqlab run --set load.rate=5000/s --set load.qos=1 --brokers mochi,mosquitto": {flags: brief, needs: "mosquitto"},
 
 		"bin/mqlab run quick --limit 'p99 < 50ms' --limit 'lost = 0' --junit result.xml": {
 			flags: "--brokers mochi " + repeated, also: []int{exitLimit},
 		},
+		"bin/mqlab run --link lpwan --set load.rate=40/s": {instead: "bin/mqlab plan --link lpwan --set load.rate=40/s --brokers mochi"}, // run by scripts
+		"bin/mqlab run weak-network":                      {instead: "bin/mqlab plan weak-network --brokers mosquitto", needs: "mosquitto"},
+		"bin/mqlab run capacity":                          {instead: "bin/mqlab plan capacity --brokers mochi"},
+		"bin/mqlab run clients":                           {flags: "--clients go-paho3 --payload 256B --rounds 2"},
+		"bin/mqlab diagnose examples/latencies.csv":       {},
+		"bin/mqlab check examples/published.csv":          {also: []int{exitInvalid}},
+
 		"bin/mqlab run --out before":         {flags: "--brokers mochi " + repeated},
 		"bin/mqlab run --out after":          {flags: "--brokers mochi " + repeated},
 		"bin/mqlab compare before/* after/*": {also: []int{exitInvalid}},
