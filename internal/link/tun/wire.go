@@ -18,8 +18,8 @@ const (
 	sightingFrame = 's' // sightings, back; those of before a request come before its answer
 )
 
-// longestFrame bounds what is believed of a length.
-const longestFrame = 16 << 20
+// longestFrame bounds what is believed of a length: sightings of seconds in which the lab could not take them.
+const longestFrame = 256 << 20
 
 // request asks the carrier for something; it says back what came of it.
 type request struct {
