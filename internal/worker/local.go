@@ -194,6 +194,9 @@ func (w *Local) makeShards(p *plan.Params) error {
 		return nil
 	}
 	w.facts.Loops = w.share.loops(p.Publishers + p.Subscribers)
+	if most := w.facts.Loops + 1; runtime.GOMAXPROCS(0) < most {
+		runtime.GOMAXPROCS(most) // a loop hardly ever lets go of its processor, and others must not wait for that
+	}
 	w.shards, err = makeLoops(w.facts, p, settings, w.dial)
 	return err
 }

@@ -12,7 +12,10 @@ import (
 )
 
 const (
-	batchSends = 64
+	batchSends = 128
+	// batchWaits is up to how many sends wait for those of the Core's next turn: the last of a batch leaves later than its
+	// message says by the time that the others take.
+	batchWaits = 64
 	// batchUnit is the largest send that waits for others: of larger ones the system call is the smaller part.
 	batchUnit = 4 << 10
 )
@@ -40,6 +43,9 @@ func newBatch() (*batch, error) {
 
 // fits tells whether b can be added now.
 func (b *batch) fits(p []byte) bool { return len(p) <= batchUnit && len(b.sends) < batchSends }
+
+// gathers tells that what is in the batch would better leave together with more.
+func (b *batch) gathers() bool { return b != nil && len(b.sends) > 0 && len(b.sends) <= batchWaits }
 
 func (b *batch) add(id int, p []byte) {
 	from := int32(len(b.bytes))

@@ -167,6 +167,10 @@ func (l *Loop) Run(ctx context.Context) error {
 		now := clock.Now()
 		l.runInbox(now)
 		next := l.Core.Advance(now)
+		for next <= now && l.batch.gathers() {
+			now = clock.Now()
+			next = l.Core.Advance(now)
+		}
 		if p := l.Core.Progress(); p != last {
 			last = p
 			l.tell(p)
