@@ -132,7 +132,9 @@ func (c *Core) dripIn(cl *client, now int64, n int) {
 	in := d.in[:n:n]
 	d.in = d.in[n:]
 	d.open = true // the session sees them; what it answers is swallowed
-	c.Receive(int(cl.id), now, 0, in)
+	if used := c.Receive(int(cl.id), now, 0, in); used < n && cl.state != down {
+		cl.watch.rest = append([]byte(nil), in[used:]...)
+	}
 	d.open = false
 }
 

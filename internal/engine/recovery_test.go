@@ -132,6 +132,26 @@ func TestShortBlackHole(t *testing.T) {
 	}
 }
 
+// TestDrip: a few bytes at a time get through, in order and whole, and everything does when the outage ends.
+func TestDrip(t *testing.T) {
+	o := newOutageTrial(t, 0, 0)
+	o.Core.BeginOutage(o.at(5*time.Second), engine.Outage{Break: engine.BlackHole, Publishers: true, Subscribers: true})
+	before := o.Core.Progress().Delivered
+	const drips, bytes = 20, 16
+	for i := range drips {
+		o.Core.Drip(o.at(5*time.Second+time.Duration(i+1)*50*time.Millisecond), bytes)
+	}
+	const message = 2 + 3 + 1 + 64 // header, topic, properties, payload
+	if got := o.Core.Progress().Delivered - before; got < 1 || got > drips*bytes/message {
+		t.Errorf("%d messages came through drop by drop; at most %d fit", got, drips*bytes/message)
+	}
+	o.Core.EndOutage(o.at(6100 * time.Millisecond))
+	o.end()
+	if c := o.sum.Counts; c.Delivered != c.Offered || c.Duplicates+c.Reordered+c.Corrupt > 0 || o.Core.Connections().Lost > 0 {
+		t.Errorf("%+v, %+v", c, o.Core.Connections())
+	}
+}
+
 // TestLongBlackHole: both ends notice within one and a half keep-alives, also the publisher of QoS 0, and the broker hears nothing
 // of it before the end.
 func TestLongBlackHole(t *testing.T) {
