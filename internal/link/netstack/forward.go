@@ -68,11 +68,11 @@ func (f *forwarder) tcp(r *tcp.ForwarderRequest) {
 }
 
 // udp carries the datagrams of one source both ways, until the network is closed.
-func (f *forwarder) udp(r *udp.ForwarderRequest) bool {
+func (f *forwarder) udp(r *udp.ForwarderRequest) {
 	var queue waiter.Queue
 	end, refusal := r.CreateEndpoint(&queue)
 	if refusal != nil {
-		return false
+		return
 	}
 	f.joints.Go(func() {
 		near := gonet.NewUDPConn(&queue, end)
@@ -87,7 +87,6 @@ func (f *forwarder) udp(r *udp.ForwarderRequest) bool {
 		_ = far.Close()
 		_ = near.Close()
 	})
-	return true
 }
 
 // datagrams copies one by one until one end is closed. What the receiver does not take is lost, as datagrams are.
