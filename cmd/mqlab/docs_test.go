@@ -55,11 +55,11 @@ var commandsOf = map[string]map[string]how{
 		"bin/mqlab probe mosquitto": {flags: "--ask 'QoS 1'", needs: "mosquitto"},
 		"bin/mqlab run stall":       {flags: brief + " --set 'faults=[{at: 100ms, pause: 100ms}]'", needs: "mosquitto"},
 
-		"bin/mqlab report --format html > r.html":                                         {},
-		"bin/mqlab report --format json":                                                  {},
-		"bin/mqlab explain p99":                                                           {},
-		"bin/mqlab plan latency":                                                          {},
-		"bin/mqlab run --brokers mosquitto,mosquitto:tuned":                               {flags: brief, needs: "mosquitto"},
+		"bin/mqlab report --format html > r.html":           {},
+		"bin/mqlab report --format json":                    {},
+		"bin/mqlab explain p99":                             {},
+		"bin/mqlab plan latency":                            {},
+		"bin/mqlab run --brokers mosquitto,mosquitto:tuned": {flags: brief, needs: "mosquitto"},
 		"bin/mqlab run --set load.rate=5000/s --set load.qos=1 --brokers mochi,mosquitto": {flags: brief, needs: "mosquitto"},
 
 		"bin/mqlab run quick --limit 'p99 < 50ms' --limit 'lost = 0' --junit result.xml": {

@@ -308,8 +308,10 @@ func whyInvalid(s *summary.Summary, c *summary.Cell) string {
 			continue
 		}
 		text := t.Reasons[first].Text
-		if t.State != run.Failed && t.Connections != nil && len(t.Connections.Failures) > 0 {
-			text += " (" + t.Connections.Failures[0].Reason + ")"
+		if t.State != run.Failed && t.Connections != nil {
+			if heard := slices.Concat(t.Connections.Failures, t.Connections.Refusals); len(heard) > 0 {
+				text += " (" + heard[0].Reason + ")"
+			}
 		}
 		return text
 	}
