@@ -179,8 +179,10 @@ func TestDurableSubscriptions(t *testing.T) {
 	for _, r := range inSmall(t, "persistence", "artemis/amqp10", "load.publishers=2", "phases.measure=1s", "phases.drain=25s",
 		"matrix.faults=[restart 100ms at 300ms]", "matrix.broker.persistence=[\"on\"]", "matrix.connect.clean_start=[false]", "matrix.load.qos=[1]",
 		"connect.session_expiry=0s") {
-		if c := total(r, engine.Subscribers); c.Expected == 0 || c.Lost > 0 || c.Delivered != c.Expected {
-			t.Errorf("%v: %+v", r.Trial.Params.Set, c)
+		// What the broker had not confirmed when it was ended is in nobody's hand: AMQP 1.0 publishers do not send it again.
+		c, open := total(r, engine.Subscribers), total(r, engine.Publishers).Unconfirmed
+		if c.Expected == 0 || c.Lost > open || c.Delivered+c.Lost+c.UndeliveredUnsent != c.Expected {
+			t.Errorf("%v: %+v, %d unconfirmed", r.Trial.Params.Set, c, open)
 		}
 		if want := plan.Stored; r.Client.Durability != want {
 			t.Errorf("durability %s, want %s", r.Client.Durability, want)
