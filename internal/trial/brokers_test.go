@@ -29,6 +29,8 @@ func TestMain(m *testing.M) {
 			syscall.Exit(guard.Main(os.Stdin))
 		case crew.Verb:
 			syscall.Exit(crew.Main(os.Stdin, os.Stdout))
+		case broker.LimitedVerb:
+			syscall.Exit(broker.Limited(os.Args[2:]))
 		case broker.Verb:
 			syscall.Exit(broker.Main(os.Args[2:], os.Stdin, os.Stdout))
 		}

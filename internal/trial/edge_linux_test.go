@@ -23,7 +23,7 @@ func TestJavaOnEdgeMachine(t *testing.T) {
 	}
 	for _, subject := range []string{"hivemq", "artemis"} {
 		t.Run(subject, func(t *testing.T) {
-			for _, r := range carriedOut(t, "scale", subject, "machine=1cpu-2gb", "matrix.load.publishers=[300]", "load.rate=1/s each") {
+			for _, r := range carriedOut(t, "scale", subject, "machine=1cpu-2gb", "matrix.load.publishers=[300]", "load.rate=1/s each", "connect.rate=60/s") {
 				switch killed := r.Checks.KilledForMemory; {
 				case killed != nil:
 					t.Logf("killed for memory: %+v", killed)

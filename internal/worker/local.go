@@ -361,7 +361,11 @@ func (w *Local) unanswered(err error) error {
 	if w.hear.tls != nil {
 		tls = "within TLS"
 	}
-	return fmt.Errorf("%s did not answer: %w: does that port speak %s, %s?", w.hear.addr, err, w.share.Trial.Subject.SubscribeProtocol(), tls)
+	hint := ""
+	if s := &w.share.Trial.Subject; s.Encrypted() && s.TLS.CertFile == "" {
+		hint = " (it may ask for a client certificate: tls.cert_file, tls.key_file)" // TLS 1.3 refuses one after the handshake, perhaps too late to be read
+	}
+	return fmt.Errorf("%s did not answer: %w: does that port speak %s, %s?%s", w.hear.addr, err, w.share.Trial.Subject.SubscribeProtocol(), tls, hint)
 }
 
 // Connections returns the counts so far. It may be called until Close.
