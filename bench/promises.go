@@ -76,7 +76,7 @@ var claims = []claim{
 		needs: filesMissing(manyIdle), setUp: peerSite("mqtt", "drain", "mqtt"), sample: idleMemory,
 	},
 	{ // of its own; the pages of the program's file come on top, as many as without a connection
-		name: "19,000 idle connections", unit: "MiB", want: 20, atMost: true,
+		name: "19,000 idle, own memory", unit: "MiB", want: 20, atMost: true,
 		needs: filesMissing(mostIdle), setUp: peerSite("mqtt", "drain", "mqtt"), sample: heldMemory,
 	},
 	{

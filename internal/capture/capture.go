@@ -21,6 +21,7 @@ import (
 type Capture struct {
 	Packets     int  // read
 	Strange     int  // of these: no TCP over IP, or malformed
+	Beyond      int  // of connections that were too many to follow
 	Truncated   bool // the file ends within a packet
 	Connections []*Connection
 	flows       map[flow]*Connection
@@ -203,6 +204,7 @@ func (c *Capture) add(p *packet) {
 	k := c.flows[f]
 	if k == nil || p.syn && !p.acks && k.over {
 		if len(c.Connections) >= maxConnections {
+			c.Beyond++
 			return
 		}
 		k = newConnection(c, p)

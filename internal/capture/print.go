@@ -14,6 +14,9 @@ func (c *Capture) Notes() (list []string) {
 	if c.Strange > 0 {
 		list = append(list, fmt.Sprintf("%d packets are not TCP, or malformed, and are left out", c.Strange))
 	}
+	if c.Beyond > 0 {
+		list = append(list, fmt.Sprintf("%d packets belong to connections beyond the first %d, and are left out", c.Beyond, maxConnections))
+	}
 	if c.Truncated {
 		list = append(list, "the capture is cut off; what there is was read")
 	}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"strings"
 
@@ -232,8 +233,11 @@ func (p *parser) finish() (*Table, error) {
 		return nil, fmt.Errorf("%d of %d lines cannot be read, the first is line %d: %s", t.BadTotal, t.Lines, b.Line, b.Why)
 	}
 	if p.numbers > 0 {
-		missing := p.high - p.low + 1 - uint64(p.numbers)
-		t.Input.Lost = int(min(missing, maxRows))
+		missing := p.high - p.low - uint64(p.numbers-1)
+		if missing > math.MaxInt {
+			return nil, fmt.Errorf("the message numbers from %d to %d leave out more than can be counted", p.low, p.high)
+		}
+		t.Input.Lost = int(missing)
 	}
 	if p.columns.timed() {
 		t.Input.Sources = append(t.Input.Sources, diagnose.Times)

@@ -38,6 +38,7 @@ func TestReadCSV(t *testing.T) {
 			want: []m{{Sent: 1e6, Recv: 2e6}, {Sent: 2e6, Lost: true}, {Sent: 3e6, Lost: true}, {Sent: 8e6, Lost: true}, {Sent: 10e6, Recv: 11e6}}, unit: "ms",
 			lost: 3, negative: 1, bad: []int{7, 9},
 		},
+		{name: "a wide gap is counted in full", text: "seq,send_ns,recv_ns\n1,1,2\n9000000,3,4\n", want: []m{{Sent: 1, Recv: 2}, {Sent: 3, Recv: 4}}, unit: "ns", lost: 8_999_998},
 		{name: "comments and empty lines", text: "# made by x\n\nlatency_ns\n5\n\n6\n", want: []m{{Recv: 5}, {Recv: 6}}, unit: "ns"},
 	} {
 		got, err := ReadCSV(strings.NewReader(c.text), c.o)
@@ -64,6 +65,7 @@ func TestReadCSVErrors(t *testing.T) {
 		{"colour,shape\nred,round\n", "no column of the header is known"},
 		{"1,2,3,4\n5,6,7,8\n", "what they are is not clear"},
 		{"latency_ms\na\nb\n3\n", "2 of 3 lines cannot be read, the first is line 2: \"a\" is no figure"},
+		{"seq,send_ns,recv_ns\n0,1,2\n18446744073709551615,3,4\n", "more than can be counted"},
 		{"a\x00b\n", "no text"},
 	} {
 		_, err := ReadCSV(strings.NewReader(c.text), Options{})
