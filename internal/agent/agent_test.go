@@ -188,6 +188,26 @@ func TestMisbehaviour(t *testing.T) {
 	})
 }
 
+// TestKilledWithAChild: an agent that is killed is noticed although a child of it keeps its output open.
+func TestKilledWithAChild(t *testing.T) {
+	g := newGuard(t)
+	b := &agent.Built{Agent: agent.Agent{Name: "test"}, Command: []string{"/bin/sh", "-c", `read job; echo '{"event":"hello","protocol":1}'; sleep 60 & wait`}}
+	p, err := agent.Start(t.Context(), g, b, agent.Job{Capacity: 10})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Kill(p.PID, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	err = p.Ready(t.Context())
+	if err == nil || !strings.Contains(err.Error(), "ended before it said ready") {
+		t.Errorf("%v", err) // and not: it did not say ready within 15 s
+	}
+	if err := p.Kill(); err != nil {
+		t.Error(err)
+	}
+}
+
 // TestMissing: what is not installed is told in one line, with the package.
 func TestMissing(t *testing.T) {
 	a, _ := agent.Named("python-paho")

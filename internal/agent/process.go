@@ -128,6 +128,7 @@ func (p *Process) start(ctx context.Context, job *Job) error {
 	p.cmd = exec.CommandContext(context.WithoutCancel(ctx), p.Command[0], p.Command[1:]...)
 	p.cmd.Env = append(os.Environ(), p.Env...)
 	p.cmd.Stderr = p.words
+	p.cmd.WaitDelay = afterwards // a child of it may keep its output open
 	if p.stdin, err = p.cmd.StdinPipe(); err != nil {
 		return err
 	}
@@ -139,12 +140,24 @@ func (p *Process) start(ctx context.Context, job *Job) error {
 		return fmt.Errorf("%s: %w", p.Name, err)
 	}
 	p.PID = p.cmd.Process.Pid
+	raiseFiles(p.PID)
 	if err := put(p.PID, p.Place); err != nil { // threads that come later are there, too
 		return err
 	}
 	go p.listen(stdout)
+	go p.hear(stdout)
 	_, _ = p.stdin.Write(append(line, '\n')) // an agent that has ended already is noticed when it says no hello
 	return nil
+}
+
+// afterwards is how long an agent that has ended may still be heard: what it said last is in the pipe.
+const afterwards = 300 * time.Millisecond
+
+// hear stops listening to an agent that has ended, though a child of it keeps its output open.
+func (p *Process) hear(stdout io.Closer) {
+	if waitDead(p.PID) {
+		time.AfterFunc(afterwards, func() { _ = stdout.Close() })
+	}
 }
 
 // listen hands on what the agent says. What is no event is dropped, but for its first words.

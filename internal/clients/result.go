@@ -22,6 +22,13 @@ type Result struct {
 	Skipped []Skipped `json:"skipped,omitempty"`
 	Cells   []Cell    `json:"cells"`
 	Rank    []Ranking `json:"rankings"`
+
+	Variant    *Variant    `json:"options,omitempty"`     // named options that were set
+	Untraced   string      `json:"untraced,omitempty"`    // why the kernel's events could not be read
+	Scaled     []Scaled    `json:"connections,omitempty"` // several at once
+	Leaks      []Leak      `json:"leaks,omitempty"`
+	Reconnects []Reconnect `json:"reconnects,omitempty"`
+	KeepAlives []KeepAlive `json:"keepalives,omitempty"`
 }
 
 // Isolation is how the clients were kept apart from the rest of the host.
@@ -72,6 +79,14 @@ type Cell struct {
 	PauseMax    int64     `json:"pause_max_ns,omitempty"`
 	Resident    uint64    `json:"rss_bytes"`
 	Threads     int       `json:"threads"`
+
+	Involuntary   float64    `json:"involuntary_switches_per_message"`     // with single messages
+	QueueDrops    uint64     `json:"queue_drops,omitempty"`                // by the program's own queue, which was full
+	Syscalls      *float64   `json:"syscalls_per_message,omitempty"`       // of every kind, with single messages
+	SyscallsDrain *float64   `json:"syscalls_per_message_drain,omitempty"` // and while draining
+	Breakdown     *Breakdown `json:"breakdown,omitempty"`
+	Paced         *Paced     `json:"paced,omitempty"`
+	Burst         *Burst     `json:"burst,omitempty"`
 }
 
 // Lone is the latency of single messages, from the begin of the write to the callback.

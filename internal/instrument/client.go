@@ -132,9 +132,12 @@ func (c *Client) Room(qos uint8) int {
 func (c *Client) Send(payload []byte, qos uint8, wait bool) (began int64, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for c.session.Room(qos) == 0 {
+	for waited := time.Duration(0); c.session.Room(qos) == 0; waited += windowPoll {
 		if !wait {
 			return 0, ErrFull
+		}
+		if waited >= hanging {
+			return 0, errHangs
 		}
 		c.mu.Unlock()
 		time.Sleep(windowPoll)
@@ -176,10 +179,14 @@ func (c *Client) Flush() error {
 // windowPoll is how often a full window is looked at again; nothing is measured then but the client's own pace.
 const windowPoll = 50 * time.Microsecond
 
+// hanging is how long a client may take no byte and no message, before it counts as one that hangs.
+const hanging = 15 * time.Second
+
 // Errors of Send.
 var (
-	ErrFull = errors.New("the client takes no more now")
-	errGone = errors.New("the client is gone")
+	ErrFull  = errors.New("the client takes no more now")
+	errGone  = errors.New("the client is gone")
+	errHangs = fmt.Errorf("the client read and acknowledged nothing for %v", hanging)
 )
 
 // Grow makes the socket's send buffer as large as the system allows, and returns its size in bytes.

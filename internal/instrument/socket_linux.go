@@ -29,8 +29,13 @@ func (r *rawSocket) write(b []byte) error {
 			b = b[n:]
 		case errors.Is(err, unix.EAGAIN):
 			poll := []unix.PollFd{{Fd: int32(r.fd), Events: unix.POLLOUT}}
-			if _, err := unix.Poll(poll, -1); err != nil && !errors.Is(err, unix.EINTR) {
+			ready, err := unix.Poll(poll, int(hanging.Milliseconds()))
+			switch {
+			case errors.Is(err, unix.EINTR):
+			case err != nil:
 				return os.NewSyscallError("poll", err)
+			case ready == 0:
+				return errHangs
 			}
 		case !errors.Is(err, unix.EINTR):
 			return os.NewSyscallError("write", err)
