@@ -20,7 +20,8 @@ type batch struct {
 type taken struct {
 	lone, drains []batch
 	messages     int
-	counted      int // messages of drains whose usage is known
+	counted      int       // messages of drains whose usage is known
+	cpu          []float64 // per message of each drain whose usage is known
 	samples      *agent.Samples
 	done         *agent.Done
 	single       agent.Usage // used while single messages came
@@ -104,6 +105,7 @@ func (c *Cell) foldLone(k *taken, records map[uint32]agent.Record, floor *taken)
 	}
 	for r, b := range k.lone {
 		var excess []float64
+		before := len(latencies)
 		for i, at := range b.sent {
 			n := b.first + uint32(i)
 			latency := float64(int64(records[n].A) - at)
@@ -112,6 +114,9 @@ func (c *Cell) foldLone(k *taken, records map[uint32]agent.Record, floor *taken)
 			if f, ok := floored[n]; ok {
 				excess = append(excess, latency-float64(int64(f.A)-floor.lone[r].sent[i]))
 			}
+		}
+		if round := sorted(latencies[before:]); len(round) > 0 {
+			c.Jitter = append(c.Jitter, quantile(round, 0.9)-quantile(round, 0.5))
 		}
 		if len(excess) > 0 {
 			c.Excess = append(c.Excess, stat.Median(excess))
@@ -133,6 +138,7 @@ func (c *Cell) foldUsage(k *taken) {
 	for _, b := range k.lone {
 		single += b.number
 	}
+	c.CPURounds = k.cpu
 	if drained > 0 {
 		c.CPU = float64(k.draining.CPU) / float64(drained)
 		c.Faults = float64(k.draining.MinorFaults) / float64(drained)

@@ -69,6 +69,8 @@ type Cell struct {
 	Excess      []float64 `json:"excess_rounds_ns,omitempty"`
 	InCallback  float64   `json:"in_callback_p50_ns,omitempty"` // what a clock inside the callback sees: not a latency
 	CPU         float64   `json:"cpu_per_message_ns,omitempty"` // of all threads, while draining; absent where an agent cannot tell
+	CPURounds   []float64 `json:"cpu_rounds_ns,omitempty"`      // the same of each round
+	Jitter      []float64 `json:"jitter_rounds_ns,omitempty"`   // of each round the 90th percentile of single messages less their median
 	WaitRatio   float64   `json:"wait_ratio"`                   // ready without a core, of the time, with single messages
 	Switches    float64   `json:"switches_per_message"`         // voluntary, with single messages
 	Faults      float64   `json:"faults_per_message,omitempty"`
@@ -103,9 +105,27 @@ type Metric string
 
 // The metrics of rankings.
 const (
-	Drain  Metric = "drain"
-	Excess Metric = "excess"
+	Drain  Metric = "drain"  // work per message
+	Excess Metric = "excess" // what is added to a single message
+	CPU    Metric = "cpu"    // CPU per message, while draining
+	Jitter Metric = "jitter" // how far single messages scatter
 )
+
+// Metrics are those that clients are ranked by, in the order of reports.
+var Metrics = []Metric{Drain, Excess, Jitter, CPU}
+
+// Rounds are the values of a metric, one of each round.
+func (c *Cell) Rounds(m Metric) []float64 {
+	switch m {
+	case Excess:
+		return c.Excess
+	case CPU:
+		return c.CPURounds
+	case Jitter:
+		return c.Jitter
+	}
+	return c.Drain
+}
 
 // Ranking is the order of the clients by one metric, with one payload and QoS. Clients with a common mark cannot be told apart.
 type Ranking struct {
@@ -124,8 +144,8 @@ type Ranked struct {
 	Marks  string  `json:"marks"`
 }
 
-// cell returns the cell of a client, nil if there is none.
-func (r *Result) cell(client string, payload, qos int) *Cell {
+// Cell returns the cell of a client, nil if there is none.
+func (r *Result) Cell(client string, payload, qos int) *Cell {
 	i := slices.IndexFunc(r.Cells, func(c Cell) bool { return c.Client == client && c.Payload == payload && c.QoS == qos })
 	if i < 0 {
 		return nil
@@ -133,18 +153,38 @@ func (r *Result) cell(client string, payload, qos int) *Cell {
 	return &r.Cells[i]
 }
 
-// rank makes the rankings of all points, floors left out: they are what others are compared with.
-func (r *Result) rank() {
-	type point struct{ payload, qos int }
-	var points []point
-	for _, c := range r.Cells {
-		if p := (point{c.Payload, c.QoS}); !slices.Contains(points, p) {
+// Point is what clients are compared at.
+type Point struct {
+	Payload int `json:"payload_bytes"`
+	QoS     int `json:"qos"`
+}
+
+// Points are those of the cells, in their order.
+func (r *Result) Points() (points []Point) {
+	for i := range r.Cells {
+		if p := r.Cells[i].point(); !slices.Contains(points, p) {
 			points = append(points, p)
 		}
 	}
-	for _, p := range points {
-		for _, m := range []Metric{Drain, Excess} {
-			if ranking := r.rankBy(m, p.payload, p.qos); len(ranking.Rows) > 0 {
+	return points
+}
+
+func (c *Cell) point() Point { return Point{c.Payload, c.QoS} }
+
+// Ranking returns the order by a metric at a point, nil if there is none.
+func (r *Result) Ranking(m Metric, p Point) *Ranking {
+	i := slices.IndexFunc(r.Rank, func(k Ranking) bool { return k.Metric == m && k.Payload == p.Payload && k.QoS == p.QoS })
+	if i < 0 {
+		return nil
+	}
+	return &r.Rank[i]
+}
+
+// rank makes the rankings of all points, floors left out: they are what others are compared with.
+func (r *Result) rank() {
+	for _, p := range r.Points() {
+		for _, m := range Metrics {
+			if ranking := r.rankBy(m, p.Payload, p.QoS); len(ranking.Rows) > 0 {
 				r.Rank = append(r.Rank, ranking)
 			}
 		}
@@ -156,15 +196,11 @@ func (r *Result) rankBy(m Metric, payload, qos int) Ranking {
 	var names []string
 	var samples [][]float64
 	for _, k := range r.Clients {
-		c := r.cell(k.Name, payload, qos)
+		c := r.Cell(k.Name, payload, qos)
 		if c == nil || c.Invalid != "" || k.Floor {
 			continue
 		}
-		rounds := c.Drain
-		if m == Excess {
-			rounds = c.Excess
-		}
-		if len(rounds) > 0 {
+		if rounds := c.Rounds(m); len(rounds) > 0 {
 			names, samples = append(names, k.Name), append(samples, rounds)
 		}
 	}

@@ -217,6 +217,9 @@ func (s *session) drain(ctx context.Context, p *present, round int) {
 	}
 	p.taken.counted += d.Messages
 	used := p.process.Usage().Sub(before)
+	if d.Messages > 0 && used.CPU > 0 {
+		p.taken.cpu = append(p.taken.cpu, float64(used.CPU)/float64(d.Messages))
+	}
 	p.taken.draining.CPU += used.CPU
 	p.taken.draining.MinorFaults += used.MinorFaults
 	p.taken.draining.ReadWrites += used.ReadWrites
