@@ -66,6 +66,15 @@ func durable(c *amqp091.Config) {
 	c.Queue = amqp091.Queue{Durable: true, Arguments: amqp091.Table{{Name: "x-expires", Value: amqpExpires}}}
 }
 
+// subscribed opens a consumer of messages of QoS 1: one of a group, if that is not empty.
+func (n *amqpLab) subscribed(ctx context.Context, name, key, group string, adjust func(*amqp091.Config)) (*peer, error) {
+	p, err := n.connect(ctx, name, adjust)
+	if err != nil {
+		return nil, err
+	}
+	return p.subscribed(key, group, 1)
+}
+
 // pair connects a publisher and a consumer with a queue of its own.
 func (n *amqpLab) pair(ctx context.Context, key string, qos uint8, adjust func(*amqp091.Config)) (p pair, err error) {
 	if p.sub, err = n.connect(ctx, "sub", adjust); err != nil {
@@ -130,34 +139,10 @@ func (n *amqpLab) wildcards(ctx context.Context) ([]Answer, error) {
 
 func (n *amqpLab) groups(ctx context.Context) ([]Answer, error) {
 	key := n.key()
-	seen := sharedSeen{sent: sharedMessages}
-	var members [2]*peer
-	for i := range members {
-		p, err := n.connect(ctx, fmt.Sprint("member", i), nil)
-		if err != nil {
-			return nil, err
-		}
-		defer p.close()
-		if _, err := p.subscribe(key, n.run, 1); err != nil {
-			return nil, err
-		}
-		members[i] = p
-	}
-	pub, err := n.connect(ctx, "pub", nil)
-	if err != nil {
-		return nil, err
-	}
-	defer pub.close()
-	if _, err := pub.publishAll(key, 1, 1, sharedMessages); err != nil {
-		return nil, err
-	}
-	for i, p := range members {
-		if err := p.listen(400 * time.Millisecond); err != nil {
-			return nil, err
-		}
-		seen.got[i] = p.sequences()
-	}
-	return []Answer{seen.answer(AskGroups)}, nil
+	return team{
+		join: func(name string) (*peer, error) { return n.subscribed(ctx, name, key, n.run, nil) },
+		open: func() (*peer, error) { return n.connect(ctx, "pub", nil) },
+	}.groups(key, 1)
 }
 
 func (n *amqpLab) quorum(ctx context.Context) ([]Answer, error) {
@@ -202,31 +187,9 @@ func (n *amqpLab) payloads(ctx context.Context) ([]Answer, error) {
 	return []Answer{seen.answer(AskPayload)}, err
 }
 
-// away declares a durable queue that is bound to key, and leaves it without a consumer.
-func (n *amqpLab) away(ctx context.Context, name, key string) error {
-	p, err := n.connect(ctx, name, durable)
-	if err != nil {
-		return err
-	}
-	_, err = p.subscribe(key, "", 1)
-	p.close()
-	return err
-}
-
-// back consumes what the durable queue has kept.
-func (n *amqpLab) back(ctx context.Context, name, key string) ([]uint64, error) {
-	p, err := n.connect(ctx, name, durable)
-	if err != nil {
-		return nil, err
-	}
-	defer p.close()
-	if _, err := p.subscribe(key, "", 1); err != nil {
-		return nil, err
-	}
-	if err := p.listen(quiet); err != nil {
-		return nil, err
-	}
-	return p.sequences(), p.settle()
+// absent is a consumer of a durable queue that is bound to key.
+func (n *amqpLab) absent(ctx context.Context, name, key string) absence {
+	return queued(func() (*peer, error) { return n.subscribed(ctx, name, key, "", durable) })
 }
 
 func (n *amqpLab) offline(ctx context.Context) ([]Answer, error) {
@@ -236,26 +199,8 @@ func (n *amqpLab) offline(ctx context.Context) ([]Answer, error) {
 		return nil, err
 	}
 	defer pub.close()
-	seen := offlineSeen{}
-	for sent := uint64(offlineFirst); sent <= offlineBound; sent *= 2 {
-		if err := n.away(ctx, "offline", key); err != nil {
-			return nil, err
-		}
-		accepted, err := pub.publishAll(key, 1, 0, sent)
-		if err != nil {
-			return nil, err
-		}
-		clear(pub.acked)
-		arrived, err := n.back(ctx, "offline", key)
-		if err != nil {
-			return nil, err
-		}
-		seen = offlineSeen{sent: sent, accepted: accepted, arrived: arrived, resumed: true}
-		if end, _ := ctx.Deadline(); !seen.complete() || time.Until(end) < 2*patience {
-			break
-		}
-	}
-	return []Answer{seen.answer()}, nil
+	a := n.absent(ctx, "offline", key)
+	return keepsMost(ctx, func(sent uint64) (offlineSeen, error) { return a.kept(pub, key, sent) })
 }
 
 func (n *amqpLab) inFlight(ctx context.Context) ([]Answer, error) {
@@ -332,33 +277,11 @@ func (n *amqpLab) survival(question string, kill bool) func(ctx context.Context)
 		if why := n.whyNoRestart(); why != "" {
 			return []Answer{undecided(question, "%s", why)}, nil
 		}
-		key, name := n.key(), "survivor"
-		if err := n.away(ctx, name, key); err != nil {
-			return nil, err
+		key := n.key()
+		open := func(name string, adjust func(*amqp091.Config)) func() (*peer, error) {
+			return func() (*peer, error) { return n.connect(ctx, name, adjust) }
 		}
-		pub, err := n.connect(ctx, "pub", durable)
-		if err != nil {
-			return nil, err
-		}
-		_, err = pub.publishAll(key, 1, 0, survivalMessages)
-		pub.close()
-		if err != nil {
-			return nil, err
-		}
-		if err := n.restarted(ctx, kill, func() error {
-			p, err := n.connect(ctx, "again", nil)
-			if err == nil {
-				p.close()
-			}
-			return err
-		}); err != nil {
-			return nil, err
-		}
-		arrived, err := n.back(ctx, name, key)
-		if err != nil {
-			return nil, err
-		}
-		seen := logSeen{question: question, what: "confirmed messages", sent: survivalMessages, left: len(distinct(arrived))}
-		return []Answer{seen.answer()}, nil
+		restart := func() error { return n.reopened(ctx, kill, open("again", nil)) }
+		return n.absent(ctx, "survivor", key).survives(question, "confirmed messages", open("pub", durable), key, restart)
 	}
 }

@@ -98,16 +98,6 @@ func (n *amqp10Lab) anybody(c *amqp10.Config) {
 	}
 }
 
-// queues makes a client one of queues. Those of RabbitMQ are as durable as the terminus; Artemis keeps those that hold messages.
-func (n *amqp10Lab) queues(c *amqp10.Config) {
-	c.Durable = true
-	c.Source = amqp10.Terminus{Address: amqp10.TopicHere, Capabilities: []string{"queue"}}
-	if n.rabbit {
-		c.Source = amqp10.Terminus{Address: "/queue/" + amqp10.TopicHere, Durability: amqp10.UnsettledState}
-	}
-	c.Target = c.Source
-}
-
 // pair connects a sender and a receiver.
 func (n *amqp10Lab) pair(ctx context.Context, key string, qos uint8, adjust func(*amqp10.Config)) (p pair, err error) {
 	if p.sub, err = n.connect(ctx, "sub", adjust); err != nil {
@@ -186,58 +176,6 @@ func (n *amqp10Lab) wildcards(ctx context.Context) ([]Answer, error) {
 	return []Answer{seen.answer()}, err
 }
 
-// leaves says why a step that uses a queue is not done: AMQP 1.0 cannot delete the queues of a broker that is not ours.
-func (n *amqp10Lab) leaves() string {
-	if n.rabbit && n.restart == nil {
-		return "it would leave a queue behind, which AMQP 1.0 cannot delete, in a broker that was not started by mqlab"
-	}
-	return ""
-}
-
-func (n *amqp10Lab) groups(ctx context.Context) ([]Answer, error) {
-	if why := n.leaves(); why != "" {
-		return []Answer{undecided(AskGroups, "%s", why)}, nil
-	}
-	key := n.key()
-	seen := sharedSeen{sent: sharedMessages}
-	few := func(c *amqp10.Config) { // so that none of the receivers takes all
-		n.queues(c)
-		c.Credit = sharedMessages / 10
-	}
-	var members [2]*peer
-	for i := range members {
-		p, err := n.connect(ctx, fmt.Sprint("member", i), few)
-		if err != nil {
-			return nil, err
-		}
-		defer p.close()
-		if _, err := p.subscribe(key, "", 1); err != nil {
-			return nil, err
-		}
-		members[i] = p
-	}
-	pub, err := n.connect(ctx, "pub", n.queues)
-	if err != nil {
-		return nil, err
-	}
-	defer pub.close()
-	if _, err := pub.publishAll(key, 1, 1, sharedMessages); err != nil {
-		return nil, err
-	}
-	for before := -1; before < len(members[0].got)+len(members[1].got); {
-		before = len(members[0].got) + len(members[1].got)
-		for _, p := range members {
-			if err := p.listen(200 * time.Millisecond); err != nil {
-				return nil, err
-			}
-		}
-	}
-	for i, p := range members {
-		seen.got[i] = p.sequences()
-	}
-	return []Answer{seen.answer(AskGroups)}, nil
-}
-
 func (n *amqp10Lab) payloads(ctx context.Context) ([]Answer, error) {
 	key := n.key()
 	seen := sizeSeen{bound: packetBound}
@@ -260,65 +198,6 @@ func (n *amqp10Lab) payloads(ctx context.Context) ([]Answer, error) {
 		return p.arrives(arrived, errors.Join(err, p.pub.acked[seq]))
 	})
 	return []Answer{seen.answer(AskPayload)}, err
-}
-
-// away makes a queue, and leaves it without a receiver.
-func (n *amqp10Lab) away(ctx context.Context, key string) error {
-	p, err := n.connect(ctx, "away", n.queues)
-	if err != nil {
-		return err
-	}
-	_, err = p.subscribe(key, "", 1)
-	p.close()
-	return err
-}
-
-// back receives what a queue has kept.
-func (n *amqp10Lab) back(ctx context.Context, key string) ([]uint64, error) {
-	p, err := n.connect(ctx, "away", n.queues)
-	if err != nil {
-		return nil, err
-	}
-	defer p.close()
-	if _, err := p.subscribe(key, "", 1); err != nil {
-		return nil, err
-	}
-	if err := p.listen(quiet); err != nil {
-		return nil, err
-	}
-	return p.sequences(), nil
-}
-
-func (n *amqp10Lab) offline(ctx context.Context) ([]Answer, error) {
-	if why := n.leaves(); why != "" {
-		return []Answer{undecided(AskOffline, "%s", why)}, nil
-	}
-	key := n.key()
-	pub, err := n.connect(ctx, "pub", n.queues)
-	if err != nil {
-		return nil, err
-	}
-	defer pub.close()
-	seen := offlineSeen{}
-	for sent := uint64(offlineFirst); sent <= offlineBound; sent *= 2 {
-		if err := n.away(ctx, key); err != nil {
-			return nil, err
-		}
-		accepted, err := pub.publishAll(key, 1, 0, sent)
-		if err != nil {
-			return nil, err
-		}
-		clear(pub.acked)
-		arrived, err := n.back(ctx, key)
-		if err != nil {
-			return nil, err
-		}
-		seen = offlineSeen{sent: sent, accepted: accepted, arrived: arrived, resumed: true}
-		if end, _ := ctx.Deadline(); !seen.complete() || time.Until(end) < 2*patience {
-			break
-		}
-	}
-	return []Answer{seen.answer()}, nil
 }
 
 func (n *amqp10Lab) inFlight(ctx context.Context) ([]Answer, error) {
@@ -388,41 +267,4 @@ func (n *amqp10Lab) slow(ctx context.Context) ([]Answer, error) {
 		return nil, err
 	}
 	return []Answer{seen.answer()}, nil
-}
-
-// survival sends to a queue, restarts the broker, and looks what is left.
-func (n *amqp10Lab) survival(question string, kill bool) func(ctx context.Context) ([]Answer, error) {
-	return func(ctx context.Context) ([]Answer, error) {
-		if why := n.whyNoRestart(); why != "" {
-			return []Answer{undecided(question, "%s", why)}, nil
-		}
-		key := n.key()
-		if err := n.away(ctx, key); err != nil {
-			return nil, err
-		}
-		pub, err := n.connect(ctx, "pub", n.queues)
-		if err != nil {
-			return nil, err
-		}
-		_, err = pub.publishAll(key, 1, 0, survivalMessages)
-		pub.close()
-		if err != nil {
-			return nil, err
-		}
-		if err := n.restarted(ctx, kill, func() error {
-			p, err := n.connect(ctx, "again", nil)
-			if err == nil {
-				p.close()
-			}
-			return err
-		}); err != nil {
-			return nil, err
-		}
-		arrived, err := n.back(ctx, key)
-		if err != nil {
-			return nil, err
-		}
-		seen := logSeen{question: question, what: "accepted messages", sent: survivalMessages, left: len(distinct(arrived))}
-		return []Answer{seen.answer()}, nil
-	}
 }

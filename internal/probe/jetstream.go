@@ -81,11 +81,7 @@ func (n *jetLab) consumer(ctx context.Context, name, group string, s *nats.Strea
 	if err != nil {
 		return nil, err
 	}
-	if _, err := p.subscribe(s.Subjects[0], group, qos); err != nil {
-		p.close()
-		return nil, err
-	}
-	return p, nil
+	return p.subscribed(s.Subjects[0], group, qos)
 }
 
 func (n *jetLab) confirms(ctx context.Context) ([]Answer, error) {
@@ -105,70 +101,29 @@ func (n *jetLab) confirms(ctx context.Context) ([]Answer, error) {
 func (n *jetLab) groups(ctx context.Context) ([]Answer, error) {
 	subject := n.subject()
 	s := n.stream(subject, nil)
-	seen := sharedSeen{sent: sharedMessages}
-	var members [2]*peer
-	for i := range members {
-		p, err := n.consumer(ctx, fmt.Sprint("member", i), "g", s, 1)
-		if err != nil {
-			return nil, err
-		}
-		defer p.close()
-		members[i] = p
-	}
-	pub, err := n.client(ctx, "pub", s)
-	if err != nil {
-		return nil, err
-	}
-	defer pub.close()
-	if _, err := pub.publishAll(subject, 1, 1, sharedMessages); err != nil {
-		return nil, err
-	}
-	for i, p := range members {
-		if err := p.listen(400 * time.Millisecond); err != nil {
-			return nil, err
-		}
-		seen.got[i] = p.sequences()
-	}
-	return []Answer{seen.answer(AskGroups)}, nil
+	return team{
+		join: func(name string) (*peer, error) { return n.consumer(ctx, name, "g", s, 1) },
+		open: func() (*peer, error) { return n.client(ctx, "pub", s) },
+	}.groups(subject, 1)
+}
+
+// absent is a durable consumer of a stream.
+func (n *jetLab) absent(ctx context.Context, s *nats.Stream) absence {
+	return queued(func() (*peer, error) { return n.consumer(ctx, "away", "", s, 1) })
 }
 
 // keeps publishes to a stream whose durable consumer is away, and returns what it gets when it is back.
 func (n *jetLab) keeps(ctx context.Context, s *nats.Stream, sent uint64) (seen offlineSeen, err error) {
-	p, err := n.consumer(ctx, "away", "", s, 1)
-	if err != nil {
-		return seen, err
-	}
-	p.drop()
 	pub, err := n.client(ctx, "pub", s)
 	if err != nil {
 		return seen, err
 	}
 	defer pub.close()
-	seen = offlineSeen{sent: sent, resumed: true}
-	if seen.accepted, err = pub.publishAll(s.Subjects[0], 1, 0, sent); err != nil {
-		return seen, err
-	}
-	if p, err = n.consumer(ctx, "away", "", s, 1); err != nil {
-		return seen, err
-	}
-	defer p.close()
-	err = p.listen(quiet)
-	seen.arrived = p.sequences()
-	return seen, err
+	return n.absent(ctx, s).kept(pub, s.Subjects[0], sent)
 }
 
 func (n *jetLab) offline(ctx context.Context) ([]Answer, error) {
-	var seen offlineSeen
-	for sent := uint64(offlineFirst); sent <= offlineBound; sent *= 2 {
-		var err error
-		if seen, err = n.keeps(ctx, n.stream(n.subject(), nil), sent); err != nil {
-			return nil, err
-		}
-		if end, _ := ctx.Deadline(); !seen.complete() || time.Until(end) < 2*patience {
-			break
-		}
-	}
-	return []Answer{seen.answer()}, nil
+	return keepsMost(ctx, func(sent uint64) (offlineSeen, error) { return n.keeps(ctx, n.stream(n.subject(), nil), sent) })
 }
 
 // limit fills a stream past what it holds.
@@ -290,37 +245,10 @@ func (n *jetLab) survival(question string, kill bool) func(ctx context.Context) 
 			return []Answer{undecided(question, "%s", why)}, nil
 		}
 		s := n.stream(n.subject(), nil)
-		p, err := n.consumer(ctx, "survivor", "", s, 1)
-		if err != nil {
-			return nil, err
+		open := func(name string) func() (*peer, error) {
+			return func() (*peer, error) { return n.client(ctx, name, s) }
 		}
-		p.drop()
-		pub, err := n.client(ctx, "pub", s)
-		if err != nil {
-			return nil, err
-		}
-		_, err = pub.publishAll(s.Subjects[0], 1, 0, survivalMessages)
-		pub.close()
-		if err != nil {
-			return nil, err
-		}
-		if err := n.restarted(ctx, kill, func() error {
-			p, err := n.client(ctx, "again", s)
-			if err == nil {
-				p.close()
-			}
-			return err
-		}); err != nil {
-			return nil, err
-		}
-		if p, err = n.consumer(ctx, "survivor", "", s, 1); err != nil {
-			return nil, err
-		}
-		defer p.close()
-		if err := p.listen(quiet); err != nil {
-			return nil, err
-		}
-		seen := logSeen{question: question, what: "stored messages", sent: survivalMessages, left: len(distinct(p.sequences()))}
-		return []Answer{seen.answer()}, nil
+		restart := func() error { return n.reopened(ctx, kill, open("again")) }
+		return n.absent(ctx, s).survives(question, "stored messages", open("pub"), s.Subjects[0], restart)
 	}
 }

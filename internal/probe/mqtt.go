@@ -281,38 +281,27 @@ func viaWildcards(pub, one, rest *peer, topic string, qos uint8) (oneGot, restGo
 	return errOne == nil, errRest == nil, nil
 }
 
-// sharedMessages are published to a group; enough that a broker which shares them gives some to each member.
-const sharedMessages = 40
-
 func (m *mqttLab) shared(ctx context.Context) ([]Answer, error) {
 	topic := m.topic()
-	seen := sharedSeen{sent: sharedMessages, claimed: m.claims.shared}
-	var members [2]*peer
-	for i := range members {
-		p, err := m.connect(ctx, m.id(fmt.Sprint("member", i)), nil)
-		if err != nil {
-			return nil, err
-		}
-		defer p.close()
-		members[i] = p
-		if _, err := p.subscribe(topic, "g", 1); err != nil {
-			seen.refused = err
-			return []Answer{seen.answer(AskShared)}, nil
-		}
+	var refused error
+	t := team{
+		join: func(name string) (*peer, error) {
+			p, err := m.connect(ctx, m.id(name), nil)
+			if err != nil {
+				return nil, err
+			}
+			if _, refused = p.subscribe(topic, "g", 1); refused != nil {
+				p.close()
+				return nil, refused
+			}
+			return p, nil
+		},
+		open: func() (*peer, error) { return m.connect(ctx, m.id("sharepub"), nil) },
 	}
-	pub, err := m.connect(ctx, m.id("sharepub"), nil)
-	if err != nil {
+	seen, err := t.share(topic, 1)
+	if err != nil && refused == nil {
 		return nil, err
 	}
-	defer pub.close()
-	if _, err := pub.publishAll(topic, 1, 1, sharedMessages); err != nil {
-		return nil, err
-	}
-	for i, p := range members {
-		if err := p.listen(400 * time.Millisecond); err != nil {
-			return nil, err
-		}
-		seen.got[i] = p.sequences()
-	}
+	seen.refused, seen.claimed = refused, m.claims.shared
 	return []Answer{seen.answer(AskShared)}, nil
 }

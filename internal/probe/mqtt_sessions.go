@@ -10,13 +10,11 @@ import (
 )
 
 const (
-	quiet        = 600 * time.Millisecond // after which nothing more is expected to arrive
-	offlineFirst = 1500                   // messages for a session that is away; doubled as long as all arrive
-	offlineBound = 12000
-	windowFirst  = 100 // messages for a subscriber that never acknowledges; doubled as long as all arrive
-	windowBound  = 12800
-	shortExpiry  = time.Second
-	expiryPause  = 3 * time.Second
+	quiet       = 600 * time.Millisecond // after which nothing more is expected to arrive
+	windowFirst = 100                    // messages for a subscriber that never acknowledges; doubled as long as all arrive
+	windowBound = 12800
+	shortExpiry = time.Second
+	expiryPause = 3 * time.Second
 )
 
 // session drops the connection of a session, publishes, and comes back.
@@ -111,16 +109,7 @@ func (m *mqttLab) away(ctx context.Context, id, topic string, qos uint8) error {
 
 // back lets the session come back and returns what was kept for it.
 func (m *mqttLab) back(ctx context.Context, id string) (arrived []uint64, resumed bool, err error) {
-	p, err := m.keep(ctx, id, nil)
-	if err != nil {
-		return nil, false, err
-	}
-	defer p.close()
-	err = p.listen(quiet)
-	if err == nil {
-		err = p.settle()
-	}
-	return p.sequences(), p.resumed, err
+	return collect(func() (*peer, error) { return m.keep(ctx, id, nil) })
 }
 
 func (m *mqttLab) offline(ctx context.Context) ([]Answer, error) {
@@ -130,26 +119,11 @@ func (m *mqttLab) offline(ctx context.Context) ([]Answer, error) {
 		return nil, err
 	}
 	defer pub.close()
-	seen := offlineSeen{}
-	for n := uint64(offlineFirst); n <= offlineBound; n *= 2 {
-		if err := m.away(ctx, id, topic, 1); err != nil {
-			return nil, err
-		}
-		accepted, err := pub.publishAll(topic, 1, 0, n)
-		if err != nil {
-			return nil, fmt.Errorf("publish %d: %w", n, err)
-		}
-		clear(pub.acked)
-		arrived, resumed, err := m.back(ctx, id)
-		if err != nil {
-			return nil, fmt.Errorf("come back: %w", err)
-		}
-		seen = offlineSeen{sent: n, accepted: accepted, arrived: arrived, resumed: resumed}
-		if end, _ := ctx.Deadline(); !seen.complete() || time.Until(end) < 2*patience {
-			break
-		}
+	a := absence{
+		leave: func() error { return m.away(ctx, id, topic, 1) },
+		back:  func() ([]uint64, bool, error) { return m.back(ctx, id) },
 	}
-	return []Answer{seen.answer()}, nil
+	return keepsMost(ctx, func(sent uint64) (offlineSeen, error) { return a.kept(pub, topic, sent) })
 }
 
 // offline0Messages are published with QoS 0 to a session that is away.

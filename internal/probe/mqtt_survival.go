@@ -5,9 +5,6 @@ import (
 	"time"
 )
 
-// survivalMessages are published to a session that is away before the broker is ended.
-const survivalMessages = 10
-
 // survival stores a retained message and messages for a session that is away, restarts the broker, and looks what is left.
 func (m *mqttLab) survival(question string, kill bool) func(ctx context.Context) ([]Answer, error) {
 	return func(ctx context.Context) ([]Answer, error) {
@@ -59,13 +56,7 @@ func (m *mqttLab) store(ctx context.Context, topic, stored string) error {
 
 // again restarts the broker and waits until it accepts connections.
 func (m *mqttLab) again(ctx context.Context, kill bool) error {
-	return m.restarted(ctx, kill, func() error {
-		p, err := m.connect(ctx, m.id("again"), nil)
-		if err == nil {
-			p.close()
-		}
-		return err
-	})
+	return m.reopened(ctx, kill, func() (*peer, error) { return m.connect(ctx, m.id("again"), nil) })
 }
 
 // remembers tells whether a retained message is there.

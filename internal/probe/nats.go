@@ -51,11 +51,7 @@ func (n *natsLab) subscribed(ctx context.Context, subject, group string) (*peer,
 	if err != nil {
 		return nil, err
 	}
-	if _, err := p.subscribe(subject, group, 0); err != nil {
-		p.close()
-		return nil, err
-	}
-	return p, nil
+	return p.subscribed(subject, group, 0)
 }
 
 func (n *natsLab) wildcards(ctx context.Context) ([]Answer, error) {
@@ -82,31 +78,10 @@ func (n *natsLab) wildcards(ctx context.Context) ([]Answer, error) {
 
 func (n *natsLab) groups(ctx context.Context) ([]Answer, error) {
 	subject := n.subject()
-	seen := sharedSeen{sent: sharedMessages}
-	var members [2]*peer
-	for i := range members {
-		p, err := n.subscribed(ctx, subject, "g")
-		if err != nil {
-			return nil, err
-		}
-		defer p.close()
-		members[i] = p
-	}
-	pub, err := n.connect(ctx, nil)
-	if err != nil {
-		return nil, err
-	}
-	defer pub.close()
-	if _, err := pub.publishAll(subject, 0, 1, sharedMessages); err != nil {
-		return nil, err
-	}
-	for i, p := range members {
-		if err := p.listen(400 * time.Millisecond); err != nil {
-			return nil, err
-		}
-		seen.got[i] = p.sequences()
-	}
-	return []Answer{seen.answer(AskGroups)}, nil
+	return team{
+		join: func(string) (*peer, error) { return n.subscribed(ctx, subject, "g") },
+		open: func() (*peer, error) { return n.connect(ctx, nil) },
+	}.groups(subject, 0)
 }
 
 func (n *natsLab) headers(ctx context.Context) ([]Answer, error) {

@@ -238,6 +238,15 @@ func (p *peer) subscribe(topic, group string, qos uint8) (granted uint8, err err
 	return ev.QoS, ev.Err
 }
 
+// subscribed is p when its subscription is confirmed; a peer that is refused is closed.
+func (p *peer) subscribed(topic, group string, qos uint8) (*peer, error) {
+	if _, err := p.subscribe(topic, group, qos); err != nil {
+		p.close()
+		return nil, err
+	}
+	return p, nil
+}
+
 // publish waits for room and sends a message, without waiting for its acknowledgement.
 func (p *peer) publish(m *proto.Message) (err error) {
 	for p.client.Room(m.QoS) <= 0 {

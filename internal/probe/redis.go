@@ -43,11 +43,7 @@ func (n *redisLab) subscribed(ctx context.Context, channel string) (*peer, error
 	if err != nil {
 		return nil, err
 	}
-	if _, err := p.subscribe(channel, "", 0); err != nil {
-		p.close()
-		return nil, err
-	}
-	return p, nil
+	return p.subscribed(channel, "", 0)
 }
 
 func (n *redisLab) resp3(ctx context.Context) ([]Answer, error) {

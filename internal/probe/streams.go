@@ -66,11 +66,7 @@ func (n *streamsLab) reader(ctx context.Context, name, key string, adjust func(*
 	if err != nil {
 		return nil, err
 	}
-	if _, err := p.subscribe(key, n.run, 1); err != nil {
-		p.close()
-		return nil, err
-	}
-	return p, nil
+	return p.subscribed(key, n.run, 1)
 }
 
 func holdAcks(c *resp.Config) { c.HoldAcks = true }
@@ -90,37 +86,17 @@ func (n *streamsLab) confirms(ctx context.Context) ([]Answer, error) {
 
 func (n *streamsLab) groups(ctx context.Context) ([]Answer, error) {
 	key := n.key()
-	seen := sharedSeen{sent: sharedMessages}
 	few := func(c *resp.Config) { c.Batch = 1 } // so that none of the readers takes all
-	var members [2]*peer
-	for i := range members {
-		p, err := n.reader(ctx, fmt.Sprint("member", i), key, few)
-		if err != nil {
-			return nil, err
-		}
-		defer p.close()
-		members[i] = p
-	}
-	pub, err := n.client(ctx, "pub", nil)
-	if err != nil {
-		return nil, err
-	}
-	defer pub.close()
-	if _, err := pub.publishAll(key, 1, 1, sharedMessages); err != nil {
-		return nil, err
-	}
-	for before := -1; before < len(members[0].got)+len(members[1].got); {
-		before = len(members[0].got) + len(members[1].got)
-		for _, p := range members {
+	return team{
+		join: func(name string) (*peer, error) { return n.reader(ctx, name, key, few) },
+		open: func() (*peer, error) { return n.client(ctx, "pub", nil) },
+		hear: takeTurns(func(p *peer) error {
 			if _, err := p.next(2 * streamBlock); err != nil && !errors.Is(err, errQuiet) {
-				return nil, err
+				return err
 			}
-		}
-	}
-	for i, p := range members {
-		seen.got[i] = p.sequences()
-	}
-	return []Answer{seen.answer(AskGroups)}, nil
+			return nil
+		}),
+	}.groups(key, 1)
 }
 
 // redeliverySeen is what became of messages that a reader had, but did not acknowledge.
@@ -184,39 +160,21 @@ func (n *streamsLab) redelivery(ctx context.Context) ([]Answer, error) {
 	return []Answer{seen.answer()}, err
 }
 
+// absent is a reader of a group.
+func (n *streamsLab) absent(ctx context.Context, key string) absence {
+	return queued(func() (*peer, error) { return n.reader(ctx, "away", key, nil) })
+}
+
 func (n *streamsLab) offline(ctx context.Context) ([]Answer, error) {
 	pub, err := n.client(ctx, "pub", nil)
 	if err != nil {
 		return nil, err
 	}
 	defer pub.close()
-	seen := offlineSeen{}
-	for sent := uint64(offlineFirst); sent <= offlineBound; sent *= 2 {
+	return keepsMost(ctx, func(sent uint64) (offlineSeen, error) {
 		key := n.key()
-		p, err := n.reader(ctx, "away", key, nil)
-		if err != nil {
-			return nil, err
-		}
-		p.close()
-		accepted, err := pub.publishAll(key, 1, 0, sent)
-		if err != nil {
-			return nil, err
-		}
-		clear(pub.acked)
-		if p, err = n.reader(ctx, "away", key, nil); err != nil {
-			return nil, err
-		}
-		err = p.listen(quiet)
-		seen = offlineSeen{sent: sent, accepted: accepted, arrived: p.sequences(), resumed: true}
-		p.close()
-		if err != nil {
-			return nil, err
-		}
-		if end, _ := ctx.Deadline(); !seen.complete() || time.Until(end) < 2*patience {
-			break
-		}
-	}
-	return []Answer{seen.answer()}, nil
+		return n.absent(ctx, key).kept(pub, key, sent)
+	})
 }
 
 func (n *streamsLab) inFlight(ctx context.Context) ([]Answer, error) {

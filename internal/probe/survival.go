@@ -39,6 +39,20 @@ func (l *lab) restarted(ctx context.Context, kill bool, greet func() error) erro
 	}
 }
 
+// reopened ends the broker, starts it again, and waits until it accepts the connection that open opens.
+func (l *lab) reopened(ctx context.Context, kill bool, open func() (*peer, error)) error {
+	return l.restarted(ctx, kill, func() error {
+		p, err := open()
+		if err == nil {
+			p.close()
+		}
+		return err
+	})
+}
+
+// survivalMessages are published to a receiver that is away before the broker is ended.
+const survivalMessages = 10
+
 // survivalSeen is what was left after the broker had ended and begun again.
 type survivalSeen struct {
 	question string

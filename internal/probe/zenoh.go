@@ -64,11 +64,7 @@ func (n *zenohLab) subscribed(ctx context.Context, key string) (*peer, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, err := p.subscribe(key, "", 0); err != nil {
-		p.close()
-		return nil, err
-	}
-	return p, nil
+	return p.subscribed(key, "", 0)
 }
 
 // channelMessages are published in each channel.
