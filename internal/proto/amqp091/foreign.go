@@ -1,24 +1,13 @@
 package amqp091
 
 import (
-	"bytes"
 	"fmt"
+
+	"github.com/mqlab/mqlab/internal/proto"
 )
 
 // protocolHeader is what a client says first (§4.2.2).
 const protocolHeader = "AMQP\x00\x00\x09\x01"
-
-// signatures are the first bytes of what answers on a port that is not AMQP's.
-var signatures = []struct{ prefix, name string }{
-	{"\x15\x03", "TLS"}, // alert
-	{"\x16\x03", "TLS"}, // handshake
-	{"HTTP/", "HTTP"},
-	{"GET ", "HTTP"},
-	{"POST ", "HTTP"},
-	{"INFO {", "NATS"},
-	{"-ERR", "Redis"},
-	{"SSH-", "SSH"},
-}
 
 // foreign looks at the first bytes of a conversation that should begin with the prefix own. It reports an error if they
 // belong to another protocol or version, and asks to wait while they may.
@@ -32,13 +21,11 @@ func foreign(in []byte, own string) (wait bool, err error) {
 		}
 		return false, fmt.Errorf("amqp091: the peer wants %s, not AMQP 0-9-1", version(in))
 	}
-	for _, s := range signatures {
-		if bytes.HasPrefix(in, []byte(s.prefix)) {
-			return false, fmt.Errorf("amqp091: the peer does not speak AMQP 0-9-1: looks like %s", s.name)
-		}
-		if len(in) < len(s.prefix) && s.prefix[:len(in)] == string(in) {
-			return true, nil
-		}
+	switch name, wait := proto.Stranger(in, "AMQP"); {
+	case wait:
+		return true, nil
+	case name != "":
+		return false, fmt.Errorf("amqp091: the peer does not speak AMQP 0-9-1: looks like %s", name)
 	}
 	same := 0
 	for in[same] == own[same] {

@@ -1,8 +1,9 @@
 package amqp10
 
 import (
-	"bytes"
 	"fmt"
+
+	"github.com/mqlab/mqlab/internal/proto"
 )
 
 // Protocol headers (§2.2, §5.3.2).
@@ -10,18 +11,6 @@ const (
 	headerAMQP = "AMQP\x00\x01\x00\x00"
 	headerSASL = "AMQP\x03\x01\x00\x00"
 )
-
-// signatures are the first bytes of what answers on a port that is not AMQP's.
-var signatures = []struct{ prefix, name string }{
-	{"\x15\x03", "TLS"}, // alert
-	{"\x16\x03", "TLS"}, // handshake
-	{"HTTP/", "HTTP"},
-	{"GET ", "HTTP"},
-	{"POST ", "HTTP"},
-	{"INFO {", "NATS"},
-	{"-ERR", "Redis"},
-	{"SSH-", "SSH"},
-}
 
 // foreign looks at what should be the protocol header want. It reports an error if it belongs to another protocol or
 // version, and asks to wait while it may become one.
@@ -35,13 +24,11 @@ func foreign(in []byte, want string) (wait bool, err error) {
 		}
 		return false, fmt.Errorf("amqp10: the peer wants %s, not %s", version(in), version([]byte(want)))
 	}
-	for _, s := range signatures {
-		if bytes.HasPrefix(in, []byte(s.prefix)) {
-			return false, fmt.Errorf("amqp10: the peer does not speak AMQP 1.0: looks like %s", s.name)
-		}
-		if len(in) < len(s.prefix) && s.prefix[:len(in)] == string(in) {
-			return true, nil
-		}
+	switch name, wait := proto.Stranger(in, "AMQP"); {
+	case wait:
+		return true, nil
+	case name != "":
+		return false, fmt.Errorf("amqp10: the peer does not speak AMQP 1.0: looks like %s", name)
 	}
 	same := 0
 	for in[same] == want[same] {

@@ -190,8 +190,10 @@ func (c *Client) Feed(now int64, in, out []byte, ev *proto.Event) (int, []byte, 
 	if len(in) > 0 { // even a part of a unit is a sign of life
 		c.keepAlive.heard = true
 	}
-	if c.phase == awaitInfo && !mayGreet(in) {
-		return 0, out, errNotNATS
+	if c.phase == awaitInfo {
+		if wait, err := foreign(in); wait || err != nil {
+			return 0, out, err
+		}
 	}
 	line, n, err := cutLine(in)
 	if n == 0 {

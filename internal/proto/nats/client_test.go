@@ -61,10 +61,11 @@ func TestConnect(t *testing.T) {
 func TestFatal(t *testing.T) {
 	const hello = greeting + "PONG\r\n"
 	for in, want := range map[string]string{
-		"HTTP/1.1 400 Bad Request\r\n":        "does not speak NATS",
+		"HTTP/1.1 400 Bad Request\r\n":        "does not speak NATS: looks like HTTP",
+		"HTT":                                 "",
 		"INF":                                 "",
 		"INFORM":                              "does not speak NATS",
-		"\x15\x03\x01":                        "does not speak NATS",
+		"\x15\x03\x01":                        "does not speak NATS: looks like TLS",
 		"INFO nonsense\r\n":                   "malformed INFO",
 		`INFO {"tls_required":true}` + "\r\n": "use tls://",
 		greeting + "-ERR 'Authorization Violation'\r\n":          "Authorization Violation: user, password or token",

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/mqlab/mqlab/internal/proto"
 )
 
 // Config is what all clients of a group share. It is only read.
@@ -65,8 +67,8 @@ type Info struct {
 // that more bytes are needed. A NATS server greets in the clear even where TLS is required: the mover of a tls://
 // connection reads until Greeting is satisfied, makes the TLS handshake, and then feeds the greeting to the session.
 func Greeting(in []byte) (n int, info Info, err error) {
-	if !mayGreet(in) {
-		return 0, Info{}, errNotNATS
+	if wait, err := foreign(in); wait || err != nil {
+		return 0, Info{}, err
 	}
 	line, n, err := cutLine(in)
 	if n == 0 {
@@ -81,6 +83,22 @@ func Greeting(in []byte) (n int, info Info, err error) {
 }
 
 var errNotNATS = errors.New("nats: the peer does not speak NATS: its first bytes are not INFO")
+
+// foreign looks at the first bytes of a conversation, which should be a server's greeting. It reports an error if they belong
+// to another protocol, and asks to wait while they may.
+func foreign(in []byte) (wait bool, err error) {
+	if mayGreet(in) {
+		return false, nil
+	}
+	name, wait := proto.Stranger(in, "NATS")
+	switch {
+	case wait:
+		return true, nil
+	case name != "":
+		return false, fmt.Errorf("nats: the peer does not speak NATS: looks like %s", name)
+	}
+	return false, errNotNATS
+}
 
 // mayGreet reports whether in, which may be short, starts like a server's greeting.
 func mayGreet(in []byte) bool {
