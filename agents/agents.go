@@ -6,5 +6,5 @@ import "embed"
 
 // Files are the sources, by language.
 //
-//go:embed c cpp python node
+//go:embed c cpp python node golang/libraries.go
 var Files embed.FS

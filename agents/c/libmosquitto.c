@@ -1,10 +1,13 @@
 /* libmosquitto. Package: libmosquitto-dev. */
 #include "agent.h"
+/* effort: c-libmosquitto */
 #include <mosquitto.h>
+/* effort: end */
 
 static char *loop;
 static bool subscribed;
 
+/* effort: c-libmosquitto */
 static void on_message(struct mosquitto *m, void *o, const struct mosquitto_message *msg)
 {
 	(void)m, (void)o;
@@ -25,6 +28,7 @@ static void on_subscribe(struct mosquitto *m, void *o, int id, int n, const int 
 	subscribed = true;
 	agent_ready();
 }
+/* effort: end */
 
 static void on_log(struct mosquitto *m, void *o, int level, const char *text)
 {
@@ -78,11 +82,13 @@ int main(void)
 	mosquitto_lib_version(&major, &minor, &revision);
 	snprintf(version, sizeof version, "%d.%d.%d", major, minor, revision);
 	agent_begin("libmosquitto", version);
+	/* effort: c-libmosquitto */
 	mosquitto_lib_init();
 	struct mosquitto *m = mosquitto_new(agent_text("client_id", "libmosquitto"), true, NULL);
 	mosquitto_message_callback_set(m, on_message);
 	mosquitto_connect_callback_set(m, on_connect);
 	mosquitto_subscribe_callback_set(m, on_subscribe);
+	/* effort: end */
 	if (agent_number("log", 0))
 		mosquitto_log_callback_set(m, on_log);
 	if (agent_number("nodelay", 0))
@@ -90,9 +96,11 @@ int main(void)
 	char *ca = agent_text("tls_ca", "");
 	if (*ca)
 		mosquitto_tls_set(m, ca, NULL, NULL, NULL, NULL);
+	/* effort: c-libmosquitto */
 	int code = mosquitto_connect(m, agent_text("host", "127.0.0.1"), (int)agent_number("port", 1883), (int)agent_number("keepalive", 60));
 	if (code)
 		agent_fail(mosquitto_strerror(code), code);
+	/* effort: end */
 	loop = agent_text("loop", "start");
 	publisher = m;
 	publish_topic = agent_text("publish", "");
@@ -102,7 +110,9 @@ int main(void)
 			;
 		agent_publish(publish, between);
 	} else if (strcmp(loop, "start") == 0) {
+		/* effort: c-libmosquitto */
 		mosquitto_loop_start(m);
+		/* effort: end */
 	} else {
 		pthread_t thread;
 		mosquitto_threaded_set(m, true);

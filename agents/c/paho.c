@@ -1,7 +1,10 @@
 /* paho.mqtt.c, asynchronous. Package: libpaho-mqtt-dev. */
 #include "agent.h"
+/* effort: c-paho */
 #include <MQTTAsync.h>
+/* effort: end */
 
+/* effort: c-paho */
 static int on_message(void *context, char *topic, int length, MQTTAsync_message *m)
 {
 	(void)context, (void)length;
@@ -31,6 +34,7 @@ static void on_connect(void *client, MQTTAsync_successData *d)
 	o.onFailure = on_failure;
 	MQTTAsync_subscribe((MQTTAsync)client, agent_text("topic", "t"), (int)agent_number("qos", 0), &o);
 }
+/* effort: end */
 
 static const char *version(void)
 {
@@ -46,23 +50,29 @@ int main(void)
 	char url[160];
 	char *ca = agent_text("tls_ca", "");
 	snprintf(url, sizeof url, "%s://%s:%lld", *ca ? "ssl" : "tcp", agent_text("host", "127.0.0.1"), agent_number("port", 1883));
+	/* effort: c-paho */
 	MQTTAsync client;
 	if (MQTTAsync_create(&client, url, agent_text("client_id", "paho-c"), MQTTCLIENT_PERSISTENCE_NONE, NULL))
 		agent_fail("no client could be made", 0);
 	MQTTAsync_setCallbacks(client, client, NULL, on_message, NULL);
 	MQTTAsync_connectOptions o = MQTTAsync_connectOptions_initializer;
+	/* effort: end */
 	MQTTAsync_SSLOptions tls = MQTTAsync_SSLOptions_initializer;
+	/* effort: c-paho */
 	o.keepAliveInterval = (int)agent_number("keepalive", 60);
 	o.cleansession = 1;
 	o.onSuccess = on_connect;
 	o.onFailure = on_failure;
 	o.context = client;
+	/* effort: end */
 	if (*ca) {
 		tls.trustStore = ca;
 		o.ssl = &tls;
 	}
+	/* effort: c-paho */
 	if (MQTTAsync_connect(client, &o))
 		agent_fail("connect", 0);
+	/* effort: end */
 	agent_wait_stop();
 	agent_end();
 	return 0;

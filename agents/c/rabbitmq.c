@@ -4,21 +4,26 @@
 #include <rabbitmq-c/amqp.h>
 #include <rabbitmq-c/tcp_socket.h>
 #else
+/* effort: c-rabbitmq */
 #include <amqp.h>
 #include <amqp_tcp_socket.h>
+/* effort: end */
 #endif
 
 static amqp_connection_state_t connection;
 
+/* effort: c-rabbitmq */
 static void need(amqp_rpc_reply_t r, const char *what)
 {
 	if (r.reply_type != AMQP_RESPONSE_NORMAL)
 		agent_fail(what, r.library_error);
 }
+/* effort: end */
 
 static void *reader(void *unused)
 {
 	(void)unused;
+	/* effort: c-rabbitmq */
 	for (amqp_envelope_t e;; amqp_destroy_envelope(&e)) {
 		amqp_maybe_release_buffers(connection);
 		if (amqp_consume_message(connection, &e, NULL, 0).reply_type != AMQP_RESPONSE_NORMAL)
@@ -26,12 +31,14 @@ static void *reader(void *unused)
 		agent_received(e.message.body.bytes, e.message.body.len);
 		if (agent_number("qos", 0))
 			amqp_basic_ack(connection, 1, e.delivery_tag, 0);
+	/* effort: end */
 	}
 }
 
 int main(void)
 {
 	agent_begin("rabbitmq-c", amqp_version());
+	/* effort: c-rabbitmq */
 	connection = amqp_new_connection();
 	amqp_socket_t *socket = amqp_tcp_socket_new(connection);
 	int code = amqp_socket_open(socket, agent_text("host", "127.0.0.1"), (int)agent_number("port", 5672));
@@ -45,6 +52,7 @@ int main(void)
 	need(amqp_get_rpc_reply(connection), "queue");
 	amqp_basic_consume(connection, 1, queue, amqp_empty_bytes, 0, !agent_number("qos", 0), 0, amqp_empty_table);
 	need(amqp_get_rpc_reply(connection), "consume");
+	/* effort: end */
 	agent_ready();
 	pthread_t thread;
 	pthread_create(&thread, NULL, reader, NULL);

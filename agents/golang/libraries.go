@@ -11,9 +11,15 @@ import (
 	"os"
 	"runtime/debug"
 
+	// effort: go-paho5
 	"github.com/eclipse/paho.golang/paho"
+	// effort: end
+	// effort: go-paho3
 	mqtt "github.com/eclipse/paho.mqtt.golang"
+	// effort: end
+	// effort: go-amqp091
 	amqp "github.com/rabbitmq/amqp091-go"
+	// effort: end
 )
 
 // modules are the libraries' module paths, which the build knows the versions of.
@@ -74,6 +80,7 @@ func paho3(a *agent) error {
 	if config != nil {
 		scheme = "ssl://"
 	}
+	// effort: go-paho3
 	o := mqtt.NewClientOptions().AddBroker(scheme + a.address()).SetClientID(a.ClientID).SetKeepAlive(a.keepAlive()).SetAutoReconnect(false).SetTLSConfig(config)
 	client := mqtt.NewClient(o)
 	if t := client.Connect(); t.Wait() && t.Error() != nil {
@@ -83,12 +90,14 @@ func paho3(a *agent) error {
 	if t.Wait() && t.Error() != nil {
 		return t.Error()
 	}
+	// effort: end
 	a.send = func(payload []byte) error { return client.Publish(a.Publish, a.PublishQoS, false, payload).Error() }
 	a.ready()
 	return nil
 }
 
 func paho5(a *agent) error {
+	// effort: go-paho5
 	conn, err := a.dial()
 	if err != nil {
 		return err
@@ -105,11 +114,13 @@ func paho5(a *agent) error {
 	if _, err := client.Subscribe(context.Background(), &paho.Subscribe{Subscriptions: []paho.SubscribeOptions{{Topic: a.Topic, QoS: a.QoS}}}); err != nil {
 		return err
 	}
+	// effort: end
 	a.ready()
 	return nil
 }
 
 func amqp091(a *agent) error {
+	// effort: go-amqp091
 	c, err := amqp.Dial("amqp://guest:guest@" + a.address() + "/")
 	if err != nil {
 		return err
@@ -125,7 +136,9 @@ func amqp091(a *agent) error {
 	if err != nil {
 		return err
 	}
+	// effort: end
 	a.ready()
+	// effort: go-amqp091
 	go func() {
 		for d := range deliveries {
 			a.received(d.Body)
@@ -134,6 +147,7 @@ func amqp091(a *agent) error {
 			}
 		}
 	}()
+	// effort: end
 	return nil
 }
 
