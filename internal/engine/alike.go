@@ -30,6 +30,11 @@ func framed(s proto.Session, qos uint8, unit, payload []byte) (a alike, ok bool)
 	return a, true
 }
 
+// stamped tells whether each message carries a binary stamp at the start of a payload of the template's size.
+func (a *alike) stamped(p *Payload) bool {
+	return !p.json && a.size == len(a.head)+len(p.template)+len(a.trailer)
+}
+
 // payload returns that of the message at the start of in, if it is alike.
 func (a *alike) payload(in []byte) (p []byte, ok bool) {
 	if a.size == 0 || len(in) < a.size || !bytes.Equal(in[:len(a.head)], a.head) {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/mqlab/mqlab/internal/ledger"
 	"github.com/mqlab/mqlab/internal/proto"
+	"github.com/mqlab/mqlab/internal/stamp"
 )
 
 // PublishSpec says what a connection sends.
@@ -175,11 +176,39 @@ func (c *Core) fill(cl *client, now int64, out []byte) []byte {
 			return out
 		}
 		out = next
+		if p.Closed && p.backlog == 0 && like.size > 0 {
+			if more := min(room-1, (p.batch()-len(out)+like.size-1)/like.size); more > 0 && c.repeats(p, due, &like) {
+				return c.repeat(p, due, out, &like, more)
+			}
+		}
 		if p.backlog > 0 {
 			p.backlog--
 			p.back.step(p.start)
 		}
 	}
+	return out
+}
+
+// repeats tells that nothing else need be done for each further message that is due now than to encode and count it.
+func (c *Core) repeats(p *publisher, due int64, like *alike) bool {
+	return c.Sample == nil && (p.flow == nil || due < c.measure) && like.stamped(&c.Payload)
+}
+
+// repeat appends n messages like the last of out, due and sent with it, and counts them.
+func (c *Core) repeat(p *publisher, due int64, out []byte, like *alike, n int) []byte {
+	out = stamp.Repeat(out, like.size, len(like.head), n)
+	w, k := c.pubs.window(), uint64(n)
+	w.InWindow.Offered += k
+	w.InWindow.Sent += k
+	p.seq += k
+	if due < c.measure {
+		p.first = p.seq
+		return out
+	}
+	w.Counts.Offered += k
+	w.Counts.Sent += k
+	c.progress.Offered += k
+	c.progress.Sent += k
 	return out
 }
 
