@@ -15,13 +15,14 @@ import (
 	"github.com/mqlab/mqlab/internal/stamp"
 )
 
-// delivery is one message as a broker sends it, with something unusual about it now and then.
-func delivery(rng *rand.Rand, protocol string, seq *uint64) []byte {
+// delivery is one message as a broker sends it, with something unusual about it now and then; so many are sent together.
+func delivery(rng *rand.Rand, protocol string, seq *uint64, together uint64) []byte {
 	topic, payload := "bench/topic", make([]byte, busyBytes)
 	copy(payload, busyPayload())
-	stamp.Put(payload, &stamp.Stamp{Run: busyRun, Seq: *seq, Due: busyTime + int64(*seq/3), Sent: busyTime + int64(*seq/3)})
+	sent := busyTime + int64(*seq/together)
+	stamp.Put(payload, &stamp.Stamp{Run: busyRun, Seq: *seq, Due: sent, Sent: sent})
 	first := byte(0x30)
-	switch rng.IntN(12) {
+	switch rng.IntN(4 * int(together)) {
 	case 0:
 		payload[stamp.Size+rng.IntN(busyBytes-stamp.Size)] ^= 1
 	case 1:
@@ -36,6 +37,10 @@ func delivery(rng *rand.Rand, protocol string, seq *uint64) []byte {
 		*seq += 2
 	case 6:
 		*seq -= min(*seq, 2)
+	case 7:
+		stamp.Put(payload, &stamp.Stamp{Run: busyRun + 1, Seq: *seq, Due: sent, Sent: sent})
+	case 8:
+		stamp.Put(payload, &stamp.Stamp{Run: busyRun, Stream: 1, Seq: *seq, Due: sent, Sent: sent})
 	}
 	*seq++
 	if protocol == "nats" {
@@ -90,10 +95,11 @@ func TestManyInAReadAreBookedAsEachAlone(t *testing.T) {
 			one, oneBooks := listener(t, protocol)
 			many, manyBooks := listener(t, protocol)
 			now := busyTime + int64(time.Second/2)
+			together := 3 + 12*(seed%3)
 			for range 20 {
 				var all []byte
 				for range 1 + rng.IntN(40) {
-					b := delivery(rng, protocol, &seq)
+					b := delivery(rng, protocol, &seq, together)
 					all = append(all, b...)
 					if used := one.Receive(0, now, 0, b); used != len(b) {
 						t.Fatalf("%d of %d bytes were consumed", used, len(b))
@@ -154,6 +160,52 @@ func TestABatchIsTheBytesOfEachAlone(t *testing.T) {
 		}
 		if len(both[0]) < 100*busyBytes || string(both[0]) != string(both[1]) {
 			t.Errorf("%s: each alone\n%q\ntogether\n%q", name, both[0], both[1])
+		}
+	}
+}
+
+// What is sent as fast as it can be is stamped and counted as each alone is, also before the measure window.
+func TestARunIsTheBytesAndCountsOfEachAlone(t *testing.T) {
+	for _, measured := range []bool{true, false} {
+		var sent [2][]byte
+		var counts [2]string
+		for i, apart := range []bool{true, false} {
+			wire, last := &collecting{}, ledger.Window{}
+			c := engine.New(engine.Settings{
+				Run: busyRun, Payload: engine.NewPayload(busyPayload(), false, 1), Emit: func(w *ledger.Window) { last.Merge(w) },
+			}, wire)
+			id := c.Add(engine.ClientSpec{
+				Session: mqtt.NewClient(&mqtt.Config{Version: mqtt.V311, CleanStart: true}, "c"),
+				Publish: &engine.PublishSpec{Topic: []byte("a.b"), Apart: apart, Closed: true},
+			})
+			c.Dialling(id, 0)
+			c.Connected(id, 0, 0, 0)
+			c.Receive(id, 0, 0, []byte{0x20, 2, 0, 0})
+			measure := busyTime
+			if !measured {
+				measure += 1000
+			}
+			c.Begin(busyTime, measure, busyTime+int64(time.Second))
+			c.Publish()
+			wire.got = nil
+			const size = 2 + 2 + 3 + busyBytes
+			for len(wire.got) < 64<<10 { // one batch, or a turn of writes at a time
+				c.Advance(busyTime)
+			}
+			n := uint64(len(wire.got) / size)
+			p := c.Progress()
+			books := c.CloseBooks(busyTime + int64(time.Second))
+			c.Flush(busyTime + int64(time.Second))
+			sent[i] = wire.got
+			counts[i] = fmt.Sprint(p.Offered-p.Sent, books[0].Sent-n, last.InWindow.Offered-n, last.InWindow.Sent-n,
+				last.Counts.Offered == p.Offered, last.Counts.Sent == p.Sent, measured == (p.Sent == n), measured == (books[0].First == 0),
+				measured || books[0].First == n)
+		}
+		if n := min(len(sent[0]), len(sent[1])); string(sent[0][:n]) != string(sent[1][:n]) {
+			t.Errorf("measured=%v: each alone\n%q\ntogether\n%q", measured, sent[0], sent[1])
+		}
+		if want := "0 0 0 0 true true true true true"; counts[0] != want || counts[1] != want {
+			t.Errorf("measured=%v: %q and %q", measured, counts[0], counts[1])
 		}
 	}
 }

@@ -254,6 +254,7 @@ func (c *Core) Receive(id int, now, kernel int64, in []byte) int {
 		if p, ok := like.payload(in[used:]); ok {
 			used += like.size
 			c.deliver(cl, p, now, lastOnly(kernel, used, in))
+			used += c.deliverRun(cl, in[used-like.size:], &like)
 			continue
 		}
 		n, out, err := cl.session.Feed(now, in[used:], c.out, &c.ev)

@@ -131,6 +131,30 @@ func (b *burst) takes(s *stamp.Stamp) bool {
 	return true
 }
 
+// deliverRun books those at the start of in behind the message there, which was booked last, that are of its burst and follow
+// it in order, and returns how many bytes they are. All of them are new, sent and due with it, so that counting them is
+// enough. The last in a read is not for here: its time of arrival is known.
+func (c *Core) deliverRun(cl *client, in []byte, like *alike) int {
+	b, s, size := &c.burst, &c.st, like.size
+	if b.n == 0 || s.Run != c.Run || s.Due != b.due || s.Sent != b.sent || len(in) < 3*size || cl.watch != nil || c.Sample != nil {
+		return 0
+	}
+	at := s.Stream - cl.sub.FirstStream
+	if at >= uint32(len(cl.sub.Trackers)) || cl.sub.Trackers[at].Next() != s.Seq+1 {
+		return 0
+	}
+	if !like.stamped(&c.Payload) || !c.Payload.same(in[len(like.head):size-len(like.trailer)]) {
+		return 0
+	}
+	n := stamp.Run(in[:size], len(like.head), in[size:len(in)-1])
+	if n == 0 || !cl.sub.Trackers[at].RecordRun(uint64(n)) {
+		return 0
+	}
+	b.n += int64(n)
+	b.more += uint64(n)
+	return n * size
+}
+
 // recordBurst books what was read at now and has not been booked.
 func (c *Core) recordBurst(now int64) {
 	b := &c.burst

@@ -52,6 +52,15 @@ func (t *Tracker) Record(seq uint64) (o Outcome, distance uint64) {
 	return New, 0
 }
 
+// RecordRun is Record of the n numbers from Next on. It tells whether they are New; if they are not, nothing is noted.
+func (t *Tracker) RecordRun(n uint64) bool {
+	if n > maxSeq-t.next {
+		return false
+	}
+	t.next += n
+	return true
+}
+
 func (t *Tracker) recordOther(seq uint64) (Outcome, uint64) {
 	if seq > t.next {
 		if seq >= maxSeq || len(t.holes) >= MaxHoles {

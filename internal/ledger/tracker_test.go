@@ -214,3 +214,19 @@ func FuzzTracker(f *testing.F) {
 		checkSame(t, seqs, 258)
 	})
 }
+
+func TestARunIsRecordedAsEachAlone(t *testing.T) {
+	var one, run Tracker
+	for _, tr := range []*Tracker{&one, &run} {
+		tr.Record(3) // leaves a hole
+	}
+	for seq := uint64(4); seq < 14; seq++ {
+		one.Record(seq)
+	}
+	if !run.RecordRun(10) || run.Next() != one.Next() || run.Missing(0, 20) != one.Missing(0, 20) {
+		t.Errorf("%+v, not %+v", run, one)
+	}
+	if far := (Tracker{next: maxSeq - 1}); far.RecordRun(2) || far.Next() != maxSeq-1 || !far.RecordRun(1) {
+		t.Errorf("%+v", far)
+	}
+}
