@@ -23,6 +23,8 @@ type Built struct {
 	Command []string
 	Env     []string // besides the usual
 	Place   Place
+	// Exec makes the command of a program that lives elsewhere, with the contract of exec.CommandContext, which nil stands for.
+	Exec func(ctx context.Context, name string, args ...string) *exec.Cmd
 }
 
 // Place is where an agent's threads run.

@@ -125,7 +125,11 @@ func (p *Process) start(ctx context.Context, job *Job) error {
 	if err != nil {
 		return err
 	}
-	p.cmd = exec.CommandContext(context.WithoutCancel(ctx), p.Command[0], p.Command[1:]...)
+	command := p.Exec
+	if command == nil {
+		command = exec.CommandContext
+	}
+	p.cmd = command(context.WithoutCancel(ctx), p.Command[0], p.Command[1:]...)
 	p.cmd.Env = append(os.Environ(), p.Env...)
 	p.cmd.Stderr = p.words
 	p.cmd.WaitDelay = afterwards // a child of it may keep its output open

@@ -46,6 +46,7 @@ type Facts struct {
 	MemoryGrowth  *float64 // bytes per second, of the client or the broker
 	MemoryBytes   *float64 // at the end
 	SwapIns       *uint64  // pages read back from disk
+	HostExcess    *float64 // ns that probes beside the client took too long, on average over all of them
 }
 
 // Source is a kind of evidence.
@@ -146,53 +147,6 @@ func Diagnose(in *Input) *Result {
 	}
 	r.Findings = findings
 	return r
-}
-
-// test is a cause's own: what part of each message's excess it claims, and why.
-type test func(s *series) (Finding, []int64)
-
-// mechanisms are what makes messages wait, each judged by what those before it left unexplained: first a loop that sleeps and a
-// backlog, whose marks are unmistakable, then what was measured, then what the times alone tell.
-func (s *series) mechanisms() (found []Finding) {
-	type claim struct {
-		finding  Finding
-		parts    []int64
-		measured bool
-	}
-	var claims []claim
-	try := func(t test, measured bool) {
-		f, parts := t(s)
-		if parts == nil {
-			return
-		}
-		if f.Share = s.share(parts); f.Share >= atLeast {
-			claims = append(claims, claim{f, parts, measured})
-		}
-	}
-	for i := range s.in.Signals {
-		try(overlapOf(&s.in.Signals[i]), true)
-	}
-	try(callbackBlocked, true)
-	slices.SortStableFunc(claims, func(a, b claim) int { return cmp.Compare(b.finding.Share, a.finding.Share) })
-	for _, t := range []test{polled, heldByAck, gathered, sentLate, handshake} {
-		try(t, false)
-	}
-	measured := claims
-	claims = nil
-	try(loopSleep, true)
-	try(backlog, true)
-	for _, c := range append(claims, measured...) {
-		left := s.left(c.parts)
-		if left < atLeast || left < enough && (len(found) == 0 || !c.measured) {
-			continue
-		}
-		s.explain(c.parts)
-		if !c.measured { // it is inferred for what was not seen to be something else
-			c.finding.Share = left
-		}
-		found = append(found, c.finding)
-	}
-	return found
 }
 
 const (

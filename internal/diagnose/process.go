@@ -10,6 +10,7 @@ type Process struct {
 	Throttled     time.Duration
 	Retransmitted uint64 // segments
 	DiskWrite     *float64
+	MemorySteady  *float64 // part of the tenths of the time in which memory grew
 	Sources       []Source
 }
 
@@ -21,6 +22,8 @@ const (
 	notRunning    = 0.05
 	inDiskWrite   = 0.02
 	manySwapIns   = 100
+	steadyGrowth  = 0.9     // of the tenths of the time, at least
+	muchGrowth    = 8 << 20 // bytes, and more than a tenth of all
 	leakDoublesIn = time.Hour
 )
 
@@ -54,7 +57,7 @@ func DiagnoseProcess(p *Process) *Result {
 	if above(p.DiskWrite, inDiskWrite) {
 		add(DiskWrite, "client", Evidence{"in_disk_write", []any{percent(*p.DiskWrite)}})
 	}
-	if p.SwapIns != nil && *p.SwapIns >= manySwapIns {
+	if p.SwapIns != nil && *p.SwapIns >= manySwapIns || p.grows() {
 		add(MemoryGrowth, "client", memoryEvidence(&p.Facts)...)
 	}
 	if len(r.Findings) == 0 {
@@ -64,4 +67,13 @@ func DiagnoseProcess(p *Process) *Result {
 		}
 	}
 	return r
+}
+
+// grows: its memory grew all the time, and by much.
+func (p *Process) grows() bool {
+	if p.MemorySteady == nil || p.MemoryGrowth == nil || p.MemoryBytes == nil {
+		return false
+	}
+	grew := *p.MemoryGrowth * p.For.Seconds()
+	return *p.MemorySteady >= steadyGrowth && grew > muchGrowth && grew > *p.MemoryBytes/10
 }

@@ -19,6 +19,8 @@ type Options struct {
 	For   time.Duration   // how long
 	Every time.Duration   // between looks
 	Until <-chan struct{} // ends the look before its time; nil = nothing does
+	// Broker: it is no client but the broker. What lies unread in its sockets then shows that it stood still.
+	Broker bool
 }
 
 // Errors of a look.
@@ -56,14 +58,16 @@ type Report struct {
 	Throttled   time.Duration // by a CPU quota
 	DiskWrite   float64       // part of the looks that found a thread in a synchronous write
 	Sources     []diagnose.Source
-	// Signals are when it was ready without a core, when packets were sent again, and when it was in a synchronous write; to the
-	// precision of the looks, in CLOCK_MONOTONIC ns.
+	// MemorySteady is in how many of the tenths of the look memory grew, 0 to 1; nil = the look was too short to tell.
+	MemorySteady *float64
+	// Signals are when it was ready without a core, held back by its CPU quota, when packets were sent again, when a client was in a
+	// synchronous write, and when a broker did not read; to the precision of the looks, in CLOCK_MONOTONIC ns.
 	Signals []diagnose.Signal
 }
 
 // Process turns what was seen into what a diagnosis is made from.
 func (r *Report) Process() *diagnose.Process {
-	p := &diagnose.Process{Facts: r.Facts, For: r.For, WaitCore: &r.WaitCore, Throttled: r.Throttled, DiskWrite: &r.DiskWrite, Sources: r.Sources}
+	p := &diagnose.Process{Facts: r.Facts, For: r.For, WaitCore: &r.WaitCore, Throttled: r.Throttled, DiskWrite: &r.DiskWrite, MemorySteady: r.MemorySteady, Sources: r.Sources}
 	for _, s := range r.Sockets {
 		p.Retransmitted += uint64(s.Retransmitted)
 	}

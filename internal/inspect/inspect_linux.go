@@ -29,10 +29,15 @@ type look struct {
 	// Of the look before, and what happened since.
 	at            int64
 	ran, waited   time.Duration
+	throttled     time.Duration
 	retransmitted uint32
 	onQueue       []diagnose.Span
+	quota         []diagnose.Span
 	resent        []diagnose.Span
 	written       []diagnose.Span
+	idle          []diagnose.Span // bytes lay unread at both looks, and it neither waited for a core nor for its quota
+	unreadBefore  bool
+	memory        []uint64 // resident bytes, at each look
 }
 
 // Process looks at a process for a while.
@@ -115,21 +120,28 @@ func (l *look) once() error {
 	if unsent {
 		l.unsent++
 	}
-	l.since(writing)
+	l.since(writing, unread)
 	return nil
 }
 
 // since notes what happened between the look before and this one.
-func (l *look) since(writing bool) {
+func (l *look) since(writing, unread bool) {
 	now := clock.Now()
 	ran, waited, _ := scheduled(l.o.PID)
+	quota := throttled(l.o.PID)
 	var resent uint32
 	for _, s := range l.sockets {
 		resent += s.retransmitted
 	}
 	if l.at > 0 {
-		// Threads of one process that queue behind each other are not held up by others: what they ran is taken off.
-		if held := int64(waited - l.waited - (ran - l.ran)); held > 0 {
+		byQuota := quota - l.throttled
+		if byQuota > 0 { // the kernel tells of it when it is over
+			l.quota = append(l.quota, diagnose.Span{From: now - int64(byQuota), To: now})
+		}
+		// Threads of one process that queue behind each other are not held up by others: what they ran is taken off. What a quota
+		// holds back waits for no core either.
+		held := int64(waited - l.waited - (ran - l.ran) - byQuota)
+		if held > 0 {
 			l.onQueue = append(l.onQueue, diagnose.Span{From: max(l.at, now-held), To: now})
 		}
 		if resent > l.retransmitted {
@@ -138,8 +150,12 @@ func (l *look) since(writing bool) {
 		if writing {
 			l.written = append(l.written, diagnose.Span{From: l.at, To: now})
 		}
+		if unread && l.unreadBefore && 2*held < now-l.at && byQuota <= 0 {
+			l.idle = append(l.idle, diagnose.Span{From: l.at, To: now})
+		}
 	}
-	l.at, l.ran, l.waited, l.retransmitted = now, ran, waited, resent
+	l.at, l.ran, l.waited, l.throttled, l.retransmitted, l.unreadBefore = now, ran, waited, quota, resent, unread
+	l.memory = append(l.memory, resident(l.o.PID))
 }
 
 // lossBefore is how long before it is sent again a packet was lost: the least retransmission time-out of Linux, in ns.
@@ -164,12 +180,7 @@ func (l *look) report(r *Report, before, after *counters) {
 		r.WaitCore = max(0, (waited-ran).Seconds()/seconds)
 		r.Sources = append(r.Sources, diagnose.RunQueue)
 	}
-	for cause, spans := range map[diagnose.Cause][]diagnose.Span{diagnose.CPUContention: l.onQueue, diagnose.PacketLoss: l.resent, diagnose.DiskWrite: l.written} {
-		if len(spans) > 0 {
-			// A wait for a core is as long as its span, so that it held up the client however much of the time such spans are.
-			r.Signals = append(r.Signals, diagnose.Signal{Cause: cause, Side: "client", Spans: spans, Certain: cause == diagnose.CPUContention})
-		}
-	}
+	r.Signals = l.signals()
 	r.Voluntary = float64(after.voluntary-before.voluntary) / seconds
 	r.Involuntary = float64(after.involuntary-before.involuntary) / seconds
 	r.MajorFaults = after.majorFaults - before.majorFaults
@@ -177,7 +188,59 @@ func (l *look) report(r *Report, before, after *counters) {
 	f.MemoryGrowth = new((float64(after.rss) - float64(before.rss)) / seconds)
 	f.MemoryBytes = new(float64(after.rss))
 	f.SwapIns = new(r.MajorFaults)
-	r.Sources = append(r.Sources, diagnose.Threads, diagnose.Sockets, diagnose.Memory)
+	r.MemorySteady = steadily(l.memory)
+	if l.o.Broker {
+		r.Sources = append(r.Sources, diagnose.Sockets, diagnose.Broker)
+	} else {
+		r.Sources = append(r.Sources, diagnose.Threads, diagnose.Sockets, diagnose.Memory)
+	}
+}
+
+// signals are what was seen going on. A wait for a core or for a quota is as long as its span, so that it held the process up however much
+// of the time such spans are.
+func (l *look) signals() (list []diagnose.Signal) {
+	side := "client"
+	if l.o.Broker {
+		side, l.written = "broker", nil // its writes matter when it does not read meanwhile
+	} else {
+		l.idle = nil
+	}
+	for _, s := range []diagnose.Signal{
+		{Cause: diagnose.CPUContention, Side: side, Spans: l.onQueue, Certain: true},
+		{Cause: diagnose.Throttling, Side: side, Spans: l.quota, Certain: true},
+		{Cause: diagnose.PacketLoss, Side: "network", Spans: l.resent},
+		{Cause: diagnose.DiskWrite, Side: side, Spans: l.written},
+		{Cause: diagnose.BrokerStall, Side: side, Spans: l.idle},
+	} {
+		if len(s.Spans) > 0 {
+			list = append(list, s)
+		}
+	}
+	return list
+}
+
+const parts = 10
+
+// steadily is in how many of ten parts of its time memory grew, as a part of them.
+func steadily(memory []uint64) *float64 {
+	if len(memory) < 10*parts {
+		return nil
+	}
+	grew := 0
+	for i := range parts {
+		if from, to := memory[i*(len(memory)-1)/parts], memory[(i+1)*(len(memory)-1)/parts]; to > from {
+			grew++
+		}
+	}
+	return new(float64(grew) / parts)
+}
+
+// resident is the memory of a process in bytes.
+func resident(pid int) uint64 {
+	if m := strings.Fields(read("/proc/" + strconv.Itoa(pid) + "/statm")); len(m) > 1 {
+		return number(m[1]) * uint64(os.Getpagesize())
+	}
+	return 0
 }
 
 // counters are totals of a process.
@@ -200,9 +263,7 @@ func readCounters(pid int) (*counters, error) {
 	if stat := afterName(read(dir + "/stat")); len(stat) > 10 {
 		c.majorFaults = number(stat[9])
 	}
-	if m := strings.Fields(read(dir + "/statm")); len(m) > 1 {
-		c.rss = number(m[1]) * uint64(os.Getpagesize())
-	}
+	c.rss = resident(pid)
 	c.ran, c.waited, c.scheduled = scheduled(pid)
 	for _, task := range tasks(pid) {
 		for line := range strings.Lines(read(dir + "/task/" + task + "/status")) {

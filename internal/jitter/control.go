@@ -16,6 +16,29 @@ type control struct {
 	all  []int64 // round trips, ns
 }
 
+// HostNoise probes the host beside a client until ctx is done, and adds what it saw to an input.
+func HostNoise(ctx context.Context, in *diagnose.Input) error {
+	c, err := runControl(ctx)
+	if err == nil {
+		c.add(in)
+	}
+	return err
+}
+
+// add adds what the probe saw to an input.
+func (c *control) add(in *diagnose.Input) {
+	in.Sources = append(in.Sources, diagnose.Control)
+	if len(c.slow) == 0 {
+		return
+	}
+	in.Signals = append(in.Signals, diagnose.Signal{Cause: diagnose.HostNoise, Side: "host", Spans: c.slow})
+	total := int64(0)
+	for _, s := range c.slow {
+		total += s.To - s.From
+	}
+	in.Facts.HostExcess = new(float64(total) / float64(len(c.all)))
+}
+
 const (
 	controlEvery = 20 * time.Millisecond
 	controlSlow  = 2 * int64(time.Millisecond)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/mqlab/mqlab/internal/clock"
+	"github.com/mqlab/mqlab/internal/netns"
 	"github.com/mqlab/mqlab/internal/proto"
 	"github.com/mqlab/mqlab/internal/proto/mqtt"
 )
@@ -32,9 +33,11 @@ type echo struct {
 }
 
 // startEcho connects an echo to a broker and returns once it is subscribed.
-func startEcho(ctx context.Context, address string, noDelay, silent bool, seed int64) (*echo, error) {
-	var d net.Dialer
-	conn, err := d.DialContext(ctx, "tcp", address)
+func startEcho(ctx context.Context, from netns.Place, address string, noDelay, silent bool, seed int64) (*echo, error) {
+	if from == nil {
+		from = netns.Host
+	}
+	conn, err := from.Dial(ctx, "tcp", address)
 	if err != nil {
 		return nil, err
 	}

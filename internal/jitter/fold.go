@@ -52,15 +52,17 @@ func (r *Result) fold(o *Options, samples *agent.Samples, w *watcher, e *echo) {
 		in.Signals = append(in.Signals, w.process.Signals...)
 		in.Sources = append(in.Sources, w.process.Sources...)
 	}
+	if b := w.broker; b != nil {
+		in.Facts.BrokerNoDelay = b.Facts.ClientNoDelay
+		in.Signals = append(in.Signals, b.Signals...)
+		in.Sources = append(in.Sources, diagnose.Broker)
+	}
 	if w.control != nil {
 		r.Control = Control{Probes: len(w.control.all), Slow: len(w.control.slow)}
 		if len(w.control.all) > 0 {
 			r.Control.Max = slices.Max(w.control.all)
 		}
-		in.Sources = append(in.Sources, diagnose.Control)
-		if len(w.control.slow) > 0 {
-			in.Signals = append(in.Signals, diagnose.Signal{Cause: diagnose.HostNoise, Side: "host", Spans: w.control.slow})
-		}
+		w.control.add(in)
 	}
 	r.Input = in
 }

@@ -15,15 +15,18 @@ import (
 	"github.com/mqlab/mqlab/internal/diagnose"
 	"github.com/mqlab/mqlab/internal/guard"
 	"github.com/mqlab/mqlab/internal/inspect"
+	"github.com/mqlab/mqlab/internal/netns"
 )
 
 // Options say what is measured.
 type Options struct {
 	Client    *agent.Built
-	Job       agent.Job // Count, IntervalNS, PayloadBytes, loop, …; host, port and topics are set here
-	Broker    string    // its URL: mqtt://host:port
-	Echo      bool      // TCP_NODELAY of the echo
-	OneWay    bool      // messages are not sent back: the client only publishes, and we note when they come
+	Job       agent.Job   // Count, IntervalNS, PayloadBytes, loop, …; host, port and topics are set here
+	Broker    string      // its URL: mqtt://host:port
+	BrokerPID int         // of a broker on this host, to look at it, too; 0 = it cannot be
+	EchoFrom  netns.Place // where the echo connects from; nil = this host
+	Echo      bool        // TCP_NODELAY of the echo
+	OneWay    bool        // messages are not sent back: the client only publishes, and we note when they come
 	KeepAlive time.Duration
 	Disturb   func(ctx context.Context, pid int) // runs while measuring; nil = nothing does
 }
@@ -56,7 +59,7 @@ func Run(ctx context.Context, g *guard.Guard, o Options) (*Result, error) {
 	if err != nil || u.Port() == "" {
 		return nil, fmt.Errorf("%q is no mqtt://host:port", o.Broker)
 	}
-	e, err := startEcho(ctx, u.Host, o.Echo, o.OneWay, clock.Now())
+	e, err := startEcho(ctx, o.EchoFrom, u.Host, o.Echo, o.OneWay, clock.Now())
 	if err != nil {
 		return nil, err
 	}
@@ -82,7 +85,7 @@ func Run(ctx context.Context, g *guard.Guard, o Options) (*Result, error) {
 	if err := p.Ready(ctx); err != nil {
 		return nil, err
 	}
-	w := watch(ctx, p.PID, uint16(job.Port))
+	w := watch(ctx, p.PID, uint16(job.Port), o.BrokerPID)
 	if err := p.Go(clock.Now() + int64(startIn)); err != nil {
 		return nil, errors.Join(err, w.end())
 	}
@@ -115,6 +118,8 @@ func Run(ctx context.Context, g *guard.Guard, o Options) (*Result, error) {
 	return r, nil
 }
 
+const betweenLooks = 5 * time.Millisecond
+
 // startIn is when a client begins after GO.
 const startIn = 200 * time.Millisecond
 
@@ -124,17 +129,23 @@ type watcher struct {
 	calm    context.CancelFunc // ends the control probe
 	wg      sync.WaitGroup
 	process *inspect.Report
+	broker  *inspect.Report
 	control *control
-	looked  error
+	looked  [2]error // at the client, at the broker
 	probed  error
 }
 
-func watch(ctx context.Context, pid int, port uint16) *watcher {
+func watch(ctx context.Context, pid int, port uint16, broker int) *watcher {
 	probing, calm := context.WithCancel(ctx)
 	w := &watcher{stop: make(chan struct{}), calm: calm}
 	w.wg.Go(func() {
-		w.process, w.looked = inspect.Process(ctx, inspect.Options{PID: pid, Port: port, For: 24 * time.Hour, Every: 5 * time.Millisecond, Until: w.stop})
+		w.process, w.looked[0] = inspect.Process(ctx, inspect.Options{PID: pid, Port: port, For: 24 * time.Hour, Every: betweenLooks, Until: w.stop})
 	})
+	if broker != 0 {
+		w.wg.Go(func() {
+			w.broker, w.looked[1] = inspect.Process(ctx, inspect.Options{PID: broker, For: 24 * time.Hour, Every: betweenLooks, Until: w.stop, Broker: true})
+		})
+	}
 	w.wg.Go(func() { w.control, w.probed = runControl(probing) })
 	return w
 }
@@ -144,8 +155,10 @@ func (w *watcher) end() error {
 	close(w.stop)
 	w.calm()
 	w.wg.Wait()
-	if errors.Is(w.looked, inspect.ErrRights) || errors.Is(w.looked, inspect.ErrUnsupported) {
-		w.looked = nil
+	for i, err := range w.looked {
+		if errors.Is(err, inspect.ErrRights) || errors.Is(err, inspect.ErrUnsupported) {
+			w.looked[i] = nil
+		}
 	}
-	return errors.Join(w.looked, w.probed)
+	return errors.Join(w.looked[0], w.looked[1], w.probed)
 }

@@ -132,7 +132,7 @@ func measure(t *testing.T, g *guard.Guard, b *agent.Built, variant string, o Opt
 			t.Error(err)
 		}
 	}()
-	o.Client, o.Broker, o.Job.PayloadBytes = b, i.URL, 256
+	o.Client, o.Broker, o.BrokerPID, o.Job.PayloadBytes = b, i.URL, i.PIDs[0], 256
 	o.Job.Count, o.Job.IntervalNS = cmp.Or(o.Job.Count, 250), cmp.Or(o.Job.IntervalNS, 10e6)
 	r, err := Run(t.Context(), g, o)
 	if err != nil {
