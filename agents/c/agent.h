@@ -37,7 +37,8 @@ static struct agent_record *agent_records;
 static uint64_t agent_taken;
 
 /* What the callback does besides: nothing, work, or hand over to another thread. */
-static long long agent_work_ns, agent_work_every = 1;
+static long long agent_work_ns, agent_work_every = 1, agent_disk_bytes;
+static int agent_disk = -1;
 static bool agent_queued;
 static char agent_ring[1024];
 static uint64_t agent_put, agent_got, agent_queue_drops;
@@ -141,6 +142,16 @@ static inline void agent_busy(long long ns)
 		;
 }
 
+/* Writes, and waits until it is on the disk, as a program does that keeps every message safe. */
+static inline void agent_store(void)
+{
+	static char block[1 << 16];
+	for (long long n = 0; n < agent_disk_bytes; n += (long long)sizeof block)
+		if (pwrite(agent_disk, block, sizeof block, n) < 0)
+			agent_fail("the disk", errno);
+	fsync(agent_disk);
+}
+
 static void *agent_worker(void *unused)
 {
 	(void)unused;
@@ -173,8 +184,12 @@ static inline void agent_received(const void *payload, size_t n)
 	uint32_t seq = agent_seq(payload, n);
 	if (agent_queued)
 		agent_enqueue();
-	else if (agent_work_ns > 0 && seq % agent_work_every == 0)
-		agent_busy(agent_work_ns);
+	else if (seq % agent_work_every == 0) {
+		if (agent_work_ns > 0)
+			agent_busy(agent_work_ns);
+		if (agent_disk >= 0)
+			agent_store();
+	}
 	agent_keep(AGENT_RECEIVED, seq, entered, agent_now(), n);
 }
 
@@ -207,6 +222,10 @@ static void agent_begin(const char *library, const char *version)
 		agent_map(path, (uint64_t)agent_number("capacity", 1 << 16));
 	agent_work_ns = agent_number("work_ns", 0);
 	agent_work_every = agent_number("work_every", 1);
+	agent_disk_bytes = agent_number("disk_bytes", 0);
+	char *disk = agent_text("disk_file", "");
+	if (*disk && (agent_disk = open(disk, O_RDWR | O_CREAT, 0600)) < 0)
+		agent_fail("disk_file cannot be made", errno);
 	char *callback = agent_text("callback", "");
 	agent_queued = strcmp(callback, "queue") == 0;
 	if (agent_queued) {

@@ -4,7 +4,7 @@ const fs = require('fs');
 const readline = require('readline');
 const { performance, PerformanceObserver } = require('perf_hooks');
 
-const RECEIVED = 1, PAUSE = 3;
+const RECEIVED = 1, SENT = 2, PAUSE = 3;
 const HEADER = 64, RECORD = 32;
 const now = process.hrtime.bigint; // CLOCK_MONOTONIC
 
@@ -38,6 +38,27 @@ class Agent {
     return this.lines.length ? Promise.resolve(this.lines.shift()) : new Promise((resolve) => this.waiting.push(resolve));
   }
 
+  // Publishes on a schedule, after GO: count messages, one every interval_ns.
+  async publish(send) {
+    const job = this.job, go = await this.line();
+    if (!go.startsWith('GO ')) return this.give(go);
+    const begin = BigInt(go.slice(3)), filler = 'x'.repeat(Math.max((job.payload_bytes || 256) - 22, 0));
+    for (let seq = 0; seq < (job.count || 0); seq++) {
+      const due = begin + BigInt(seq) * BigInt(job.interval_ns || 100e6);
+      await this.until(due);
+      const began = now();
+      send(`{"seq":"${String(seq).padStart(10, '0')}","${filler}"}`);
+      this.keep(SENT, seq, due, began, now());
+    }
+  }
+
+  // A timer of Node may fire a millisecond early or late: the rest is waited for turn by turn.
+  async until(due) {
+    const early = Number(due - now()) / 1e6 - 2;
+    if (early > 0) await new Promise((resolve) => setTimeout(resolve, early));
+    while (now() < due) await new Promise((resolve) => setImmediate(resolve));
+  }
+
   // Resolves at STOP, or when nobody is there any more.
   async stop() {
     while (await this.line() !== 'STOP');
@@ -64,7 +85,7 @@ class Agent {
     this.view.setUint32(at + 4, seq, true);
     this.view.setBigUint64(at + 8, a, true);
     this.view.setBigUint64(at + 16, b, true);
-    this.view.setUint32(at + 24, c, true);
+    this.view.setBigUint64(at + 24, BigInt(c), true);
   }
 
   // The body of the library's callback: call it first thing.

@@ -20,5 +20,5 @@ new Agent('mqtt.js', version, (agent, job) => {
   client.on('message', (topic, payload) => agent.received(payload));
   client.on('connect', () => client.subscribe(job.topic, { qos: job.qos || 0 }, (e) => { if (e) agent.fail(e.message); else agent.ready(); }));
   // effort: end
-  agent.stop();
+  (job.publish ? agent.publish((payload) => client.publish(job.publish, payload, { qos: job.publish_qos || 0 })) : Promise.resolve()).then(() => agent.stop());
 });

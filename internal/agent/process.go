@@ -49,6 +49,8 @@ type Job struct {
 	Mix          int    `json:"mix,omitempty"`        // 1 = two messages at once, of QoS 0 and QoS 1
 	WorkEvery    int    `json:"work_every,omitempty"` // messages of which one costs WorkNS; 0 = each
 	Churn        int    `json:"churn,omitempty"`      // of Python: containers kept per message
+	DiskFile     string `json:"disk_file,omitempty"`  // of C: where those messages are written to, and synced
+	DiskBytes    int    `json:"disk_bytes,omitempty"` // each
 	Burst        int    `json:"burst,omitempty"`      // messages more at message BurstAt
 	BurstAt      int    `json:"burst_at,omitempty"`
 }

@@ -100,6 +100,7 @@ func Run(ctx context.Context, g *guard.Guard, o Options) (*Result, error) {
 	if o.OneWay {
 		expected = messages
 	}
+	wait(bounded, time.Duration(int64(job.Count)*job.IntervalNS)+startIn) // a client that stands still meanwhile has not settled
 	p.Settle(bounded, uint64(expected))
 	calm()
 	if err := w.end(); err != nil {
@@ -122,6 +123,16 @@ const betweenLooks = 5 * time.Millisecond
 
 // startIn is when a client begins after GO.
 const startIn = 200 * time.Millisecond
+
+// wait returns after d, or when ctx is done.
+func wait(ctx context.Context, d time.Duration) {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-ctx.Done():
+	}
+}
 
 // watcher looks at the client and at the host while they work.
 type watcher struct {
