@@ -53,6 +53,22 @@ func examples() map[string]string {
 				{"nats", 100e3, math.NaN(), math.NaN(), "100 µs"},
 			},
 		}).SVG(),
+		"stack": (&Stack{
+			Labels: Labels{"Where the time goes", "Three clients."}, X: Axis{"time of a single message", Duration, ms},
+			Parts: []string{"network and kernel", "wake-up", "parse and dispatch", "callback", "not told apart"},
+			Piles: []Pile{
+				{"c-libmosquitto", []float64{8e3, 18e3, 6e3, 60, math.NaN()}, "32 µs"},
+				{"a-client-with-a-name-that-is-much-too-long-to-be-shown-as-a-whole-here", []float64{9e3, 20e3, 70e3, 1e3, 0}, "100 µs"},
+				{"node-mqttjs", []float64{math.NaN(), math.NaN(), math.NaN(), 2e3, 60e3}, "62 µs"},
+			},
+		}).SVG(),
+		"sweep": (&Sweep{
+			Labels: Labels{"Work per message", "By payload."}, X: Axis{"payload", Bytes, nil}, Y: Axis{"work per message", Duration, ms},
+			Lines: []Series{
+				{"c-floor", []Point{{50, 150}, {256, 250}, {1024, 840}, {10240, 5.1e3}, {102400, 48e3}, {1 << 20, 506e3}}},
+				{"c-libmosquitto", []Point{{50, 2.6e3}, {256, 3.3e3}, {1024, 3.6e3}, {10240, math.NaN()}, {102400, 68e3}, {1 << 20, 592e3}}},
+			}, High: 2e6,
+		}).SVG(),
 		"saturation": (&Saturation{
 			Labels: Labels{"Saturation", "Two subjects."}, Latency: "response p99",
 			Paths: []Path{
@@ -319,6 +335,8 @@ func FuzzCharts(f *testing.F) {
 			(&Timeline{Labels: l, Y: y, Series: []Series{{name, points}, {"o", points}}, Phases: phases, Marks: marks, Most: b}).SVG(),
 			(&Bars{Labels: l, X: y, Higher: n%2 == 0, Bars: []Bar{{name, a, b, c, name}, {"b", b, a, c, ""}}}).SVG(),
 			(&Saturation{l, name, []Path{{name, loads, a}}}).SVG(),
+			(&Stack{l, y, []string{name, "b"}, []Pile{{name, []float64{a, b, c}, name}, {"o", nil, ""}}}).SVG(),
+			(&Sweep{Labels: l, X: y, Y: y, Lines: []Series{{name, points}, {"o", points}}, Low: a, High: b}).SVG(),
 		} {
 			checkWellFormed(t, svg)
 		}
