@@ -55,6 +55,7 @@ type Thread struct {
 
 // TCPTotals are sums of what TCP_INFO says about connections, since each was made.
 type TCPTotals struct {
+	Sockets       uint64 `json:"sockets"`    // that were asked
 	BytesSent     uint64 `json:"bytes_sent"` // payload of segments, retransmissions included
 	BytesReceived uint64 `json:"bytes_received"`
 	SegmentsOut   uint64 `json:"segments_out"`
@@ -64,6 +65,7 @@ type TCPTotals struct {
 
 // Add adds the totals of another connection.
 func (t *TCPTotals) Add(o TCPTotals) {
+	t.Sockets += o.Sockets
 	t.BytesSent += o.BytesSent
 	t.BytesReceived += o.BytesReceived
 	t.SegmentsOut += o.SegmentsOut

@@ -13,6 +13,7 @@ func TCPInfo(fd uintptr) (TCPTotals, error) {
 		return TCPTotals{}, os.NewSyscallError("getsockopt TCP_INFO", err)
 	}
 	return TCPTotals{
+		Sockets:       1,
 		BytesSent:     i.Bytes_sent,
 		BytesReceived: i.Bytes_received,
 		SegmentsOut:   uint64(i.Segs_out),

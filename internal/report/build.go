@@ -52,6 +52,9 @@ func build(s *summary.Summary, o *Options) *document {
 	if o.Searches == nil {
 		d.messages(s, groups)
 	}
+	if len(s.Trials) > 1 {
+		d.energies(s)
+	}
 	d.link(s)
 	if o.Trials {
 		d.trials(s)

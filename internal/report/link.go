@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"math"
 	"strings"
 	"time"
 
@@ -52,7 +53,27 @@ func (d *document) link(s *summary.Summary) {
 	}
 	t.dropEmpty()
 	sec.add(t)
+	sec.agreements(s)
 	sec.say(plain, "Bytes are those of packets with their IP headers, in the measure window. used: of the capacity, lost packets included; lost: of the packets that were on the air; dropped: of those offered, for want of room in the queue; queue: the shortest mean wait of any second, that is a queue that never emptied.")
+}
+
+// agreements says how well link and TCP agree on what devices sent, over all trials in which both could be asked.
+func (sec *section) agreements(s *summary.Summary) {
+	n, worst := 0, 0.0
+	var again, of uint64
+	for i := range s.Trials {
+		l := s.Trials[i].Link
+		if l == nil || l.Agreement == nil {
+			continue
+		}
+		n++
+		worst = max(worst, math.Abs(l.Agreement.Ratio), math.Abs(l.Agreement.Packets), math.Abs(l.Agreement.Again))
+		again, of = again+l.Agreement.LinkAgain, of+l.Agreement.LinkPackets
+	}
+	if n > 0 {
+		sec.say(plain, fmt.Sprintf("Link and TCP agree on what devices sent within %.2f %% in segments, bytes, and segments sent again (%s of %s), in each of %s in which both could be asked.",
+			worst*100, summary.Count(again), summary.Count(of), plural(uint64(n), "trial")))
+	}
 }
 
 // madeBy says how a link was made.
@@ -166,8 +187,13 @@ func (s *section) linkDetail(l *summary.Link) {
 		s.facts("link emulation", fact("late p50", summary.Duration(int64(late.P50))), fact("p99", summary.Duration(int64(late.P99))), fact("max", summary.Duration(int64(late.Max))))
 	}
 	if a := l.Agreement; a != nil {
-		s.facts("packets up", fact("by TCP", summary.Count(a.TCPPackets)+" ("+a.By+")"), fact("by the link", summary.Count(a.LinkPackets)))
-		s.facts("bytes up", fact("by TCP", summary.Bytes(a.TCPBytes)+" ("+a.By+")"), fact("by the link", summary.Bytes(a.LinkBytes)), fact("difference", fmt.Sprintf("%.2f %%", a.Ratio*100)))
+		for _, of := range []struct {
+			what      string
+			tcp, link uint64
+			part      float64
+		}{{"segments up", a.TCPPackets, a.LinkPackets, a.Packets}, {"bytes up", a.TCPBytes, a.LinkBytes, a.Ratio}, {"sent again up", a.TCPAgain, a.LinkAgain, a.Again}} {
+			s.facts(of.what, fact("by TCP", summary.Count(of.tcp)+" ("+a.By+")"), fact("by the link", summary.Count(of.link)), fact("difference", fmt.Sprintf("%.2f %%", of.part*100)))
+		}
 	}
 	for _, o := range l.Outages {
 		s.facts("outage", string(o.Kind), "at "+o.At.Round(time.Millisecond).String(), "for "+o.For.Round(time.Millisecond).String())

@@ -106,7 +106,7 @@ func (d *document) group(g *group, several bool) {
 		sec.add(g.table(outageColumns, false))
 	}
 	if g.has(summary.BytesPerMessage) {
-		sec.say(plain, "On the link: bytes offered in both directions per message delivered in the measure window, headers of IP and TCP included; the part of the clients' segments that were sent again:")
+		sec.say(plain, "On the link: bytes offered in both directions per message delivered in the measure window, headers of IP and TCP included; the part of the segments that were sent again, of both ends where the link shows packets:")
 		sec.add(g.table(linkColumns, false))
 	}
 	if g.has(summary.BytesPerMonth) {

@@ -51,6 +51,8 @@ type LinkCheck struct {
 type LinkWay struct {
 	Total    link.Counters `json:"total"`    // of the whole trial, connecting and drain included
 	Measured link.Counters `json:"measured"` // of the measure window; in_flight and longest_wait_ns as they were at its end
+	// TCP is what the TCP of this direction's sender has sent, seen packet by packet. Absent: the backend does not show packets.
+	TCP *LinkTCP `json:"tcp,omitempty"`
 }
 
 // LinkInterval is what a link did since the interval before.
@@ -71,11 +73,32 @@ type LinkFlow struct {
 	Wait     time.Duration `json:"mean_wait_ns,omitempty"`    // for the rate, of the packets that were accepted
 }
 
-// LinkAgreement compares the link's account of what devices sent with that of their TCP.
+// LinkTCP are segments of TCP, of the whole trial and of the measure window.
+type LinkTCP struct {
+	Total    link.Segments `json:"total"`
+	Measured link.Segments `json:"measured"`
+	// Small are the segments with little in them, by size: keep-alives are among them.
+	Small []LinkSmall `json:"small,omitempty"`
+}
+
+// LinkSmall are segments with one size of payload, of the measure window, and how they were acknowledged.
+type LinkSmall struct {
+	Payload int `json:"payload_bytes"`
+	link.Small
+}
+
+// LinkAgreement compares the link's account of what devices sent with that of their TCP. The link is read before and after TCP is
+// asked; of the two, or between them, the figures stand here that are nearest to TCP's.
 type LinkAgreement struct {
-	By          string `json:"by"`        // TCP_INFO of the sockets, or the stack's own counters
-	TCPBytes    uint64 `json:"tcp_bytes"` // with headers; TCP_INFO does not tell how many options of SACK there were
+	By string `json:"by"` // TCP_INFO of the sockets, or the stack's own counters
+	// TCPBytes and LinkBytes are bytes of the streams, what was sent again included, for TCP_INFO; of packets for a stack.
+	TCPBytes    uint64 `json:"tcp_bytes"`
 	LinkBytes   uint64 `json:"link_bytes"`
 	TCPPackets  uint64 `json:"tcp_packets"`
 	LinkPackets uint64 `json:"link_packets"`
+	// Segments that were sent again.
+	TCPAgain  uint64 `json:"tcp_retransmitted"`
+	LinkAgain uint64 `json:"link_retransmitted"`
+	// Connections are those that were compared: all that were open.
+	Connections int `json:"connections,omitempty"`
 }

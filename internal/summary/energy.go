@@ -21,6 +21,8 @@ type Energy struct {
 	Wakeups *float64     `json:"wakeups_per_device_minute,omitempty"` // times that the client gave up the CPU to wait
 	Radios  []RadioUse   `json:"radios,omitempty"`                    // absent: the link cannot tell devices apart
 	Costs   []TariffCost `json:"costs,omitempty"`                     // by the tariffs of the scenario
+	// KeepAlives is what it costs to stay connected. Absent: none were seen.
+	KeepAlives *KeepAlives `json:"keep_alives,omitempty"`
 }
 
 // RadioUse is how long a device's radio is on, by one model.
@@ -55,6 +57,7 @@ func (f *folded) energyOf() *Energy {
 	e.Packets = float64(up.Packets+down.Packets) / minutes
 	e.Month = energy.Projected(up.Bytes+down.Bytes, span) / float64(e.Devices)
 	f.fillClient(e)
+	e.KeepAlives = keepAlivesOf(r)
 	e.Radios = radioUses(r.Radio, e.Devices)
 	return e
 }
@@ -102,8 +105,15 @@ func bytesPerMessage(t *Trial) *float64 {
 	return new(float64(l.Up.Counters.Offered.Bytes+l.Down.Counters.Offered.Bytes) / float64(t.delivered))
 }
 
-// retransmitted is the part of the clients' segments that were sent again, over the whole trial; nil = not known.
+// retransmitted is the part of the segments that were sent again, over the whole trial: of both ends where there is a link that sees
+// them, else of the clients; nil = not known.
 func retransmitted(t *Trial) *float64 {
+	if l := t.Link; l != nil && l.Up != nil && l.Up.TCP != nil {
+		all := l.Up.TCP.Total
+		if all.Add(l.Down.TCP.Total); all.Segments > 0 {
+			return new(float64(all.Again) / float64(all.Segments))
+		}
+	}
 	if t.Wire == nil || t.Wire.Retransmitted == nil || t.Wire.SegmentsUp == nil || *t.Wire.SegmentsUp == 0 {
 		return nil
 	}

@@ -39,7 +39,9 @@ type LinkWay struct {
 	// StandingQueue is the shortest of the mean waits of the window's intervals: a queue that never emptied.
 	StandingQueue *int64 `json:"standing_queue_ns,omitempty"`
 	LongestWait   *int64 `json:"longest_wait_ns,omitempty"`
-	saturated     bool
+	// TCP is what the TCP that sends in this direction has sent. Absent: the backend does not show packets.
+	TCP       *run.LinkTCP `json:"tcp,omitempty"`
+	saturated bool
 }
 
 // LinkAgreement compares the link's account with that of TCP.
@@ -47,6 +49,7 @@ type LinkAgreement struct {
 	run.LinkAgreement
 	Ratio   float64 `json:"difference_ratio"` // of bytes, of the link's
 	Packets float64 `json:"packets_difference_ratio"`
+	Again   float64 `json:"retransmitted_difference_ratio"` // 0 also where neither knows of any
 }
 
 // Limits of a link.
@@ -54,6 +57,7 @@ const (
 	saturatedAt   = 0.95  // of the capacity
 	saturatedDrop = 0.001 // of the packets
 	maxDisagree   = 0.01  // between the accounts of link and TCP
+	maxUntrue     = 0.05  // likewise: one of them is wrong
 	maxLinkLate   = 0.05  // of the delay, at the 99th percentile; or
 	maxLinkJitter = 0.10  // of the jitter
 )
@@ -76,17 +80,24 @@ func linkOf(rec *run.Trial) *Link {
 		l.Saturated = l.Saturated || w != nil && w.saturated
 	}
 	if a := r.Agreement; a != nil && a.LinkBytes > 0 {
-		off := func(tcp, link uint64) float64 { return (float64(tcp) - float64(link)) / float64(link) }
-		l.Agreement = &LinkAgreement{*a, off(a.TCPBytes, a.LinkBytes), off(a.TCPPackets, a.LinkPackets)}
+		l.Agreement = &LinkAgreement{*a, apart(a.TCPBytes, a.LinkBytes), apart(a.TCPPackets, a.LinkPackets), apart(a.TCPAgain, a.LinkAgain)}
 	}
 	return l
+}
+
+// apart is by which part of the link's figure that of TCP is larger.
+func apart(tcp, link uint64) float64 {
+	if tcp == link {
+		return 0
+	}
+	return (float64(tcp) - float64(link)) / float64(max(link, 1))
 }
 
 func wayOf(r *run.LinkWay, p link.Params, window time.Duration, intervals []run.LinkInterval, flow func(*run.LinkInterval) *run.LinkFlow) *LinkWay {
 	if r == nil {
 		return nil
 	}
-	w := &LinkWay{Counters: r.Measured, Total: r.Total}
+	w := &LinkWay{Counters: r.Measured, Total: r.Total, TCP: r.TCP}
 	if p.Rate > 0 {
 		w.Capacity = new(float64(p.Rate))
 	}
@@ -149,11 +160,35 @@ func (t *Trial) checkLink(f *folded) {
 			t.add(Warning, "link_late", "the link's emulation was %s late at p99, more than %s: delays are longer than they should be by that", Duration(late), Duration(most))
 		}
 	}
-	if a := l.Agreement; a != nil && math.Abs(a.Packets) > maxDisagree {
-		t.add(Warning, "link_disagrees", "TCP says that devices sent %s packets, the link that it was offered %s", Count(a.TCPPackets), Count(a.LinkPackets))
-	}
+	t.checkAgreement(l.Agreement)
 	if over := t.besideLink(); over != "" {
 		t.add(Invalid, "link_exceeded", "%s", over)
+	}
+}
+
+// checkAgreement: do link and TCP have the same account of what devices sent?
+func (t *Trial) checkAgreement(a *LinkAgreement) {
+	if a == nil {
+		return
+	}
+	for _, c := range []struct {
+		what      string
+		part      float64
+		tcp, link string
+	}{
+		{"segments", a.Packets, Count(a.TCPPackets), Count(a.LinkPackets)},
+		{"bytes", a.Ratio, Count(a.TCPBytes), Count(a.LinkBytes)},
+		{"segments sent again", a.Again, Count(a.TCPAgain), Count(a.LinkAgain)},
+	} {
+		level := Warning
+		switch off := math.Abs(c.part); {
+		case off <= maxDisagree:
+			continue
+		case off > maxUntrue:
+			level = Invalid
+		}
+		t.add(level, "link_disagrees", "TCP (%s) says that devices sent %s %s, the link that it was offered %s", a.By, c.tcp, c.what, c.link)
+		return
 	}
 }
 

@@ -13,7 +13,7 @@ import (
 )
 
 // over summarises a trial over a link of 10 Mbit/s and 100 ms: 3,000 messages of 256 bytes in 3 seconds.
-func over(t *testing.T, edit func(*run.Link)) *summary.Trial {
+func over(t *testing.T, edit func(*run.Link), more ...func(*run.TrialRecord)) *summary.Trial {
 	t.Helper()
 	params := runtest.Params()
 	path := link.Params{Delay: 100 * time.Millisecond, Rate: 10_000_000}
@@ -34,6 +34,9 @@ func over(t *testing.T, edit func(*run.Link)) *summary.Trial {
 			}
 			if edit != nil {
 				edit(r.Link)
+			}
+			for _, f := range more {
+				f(r)
 			}
 		}
 	})
@@ -91,7 +94,9 @@ func TestLinkVerdicts(t *testing.T) {
 		}, "link_saturated", "never less than 5.00 ms of waiting in a queue of 1.00 s", summary.Warning},
 		{"late", func(l *run.Link) { l.Facts.Late = link.Lateness{Packets: 9, P99: 6 * time.Millisecond} }, "link_late", "6.00 ms late at p99, more than 5.00 ms", summary.Warning},
 		{"in time", func(l *run.Link) { l.Facts.Late = link.Lateness{Packets: 9, P99: 4 * time.Millisecond} }, "", "", ""},
-		{"disagreeing", func(l *run.Link) { l.Agreement.TCPPackets = 2900 }, "link_disagrees", "2,900 packets", summary.Warning},
+		{"disagreeing", func(l *run.Link) { l.Agreement.TCPPackets = 2900 }, "link_disagrees", "2,900 segments", summary.Warning},
+		{"disagreeing about bytes", func(l *run.Link) { l.Agreement.TCPBytes = l.Agreement.LinkBytes * 90 / 100 }, "link_disagrees", "bytes", summary.Invalid},
+		{"disagreeing about what was sent again", func(l *run.Link) { l.Agreement.TCPAgain, l.Agreement.LinkAgain = 103, 100 }, "link_disagrees", "103 segments sent again", summary.Warning},
 		{"not counted", func(l *run.Link) { l.Up, l.Down, l.Agreement, l.SelfTest = nil, nil, nil, nil }, "", "", ""},
 	} {
 		trial := over(t, c.edit)

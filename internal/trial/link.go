@@ -12,13 +12,6 @@ import (
 	"github.com/mqlab/mqlab/internal/netns"
 	"github.com/mqlab/mqlab/internal/plan"
 	"github.com/mqlab/mqlab/internal/run"
-	"github.com/mqlab/mqlab/internal/worker"
-)
-
-// Headers of the kernel's segments.
-const (
-	tcpIPBytes = 52 // IPv4 20, TCP 20, time stamps 12 (RFC 791, RFC 9293, RFC 7323)
-	synBytes   = 8  // what a SYN has beyond: MSS 4, window scale 3, one to fill up; SACK permitted takes the place of padding
 )
 
 // mostIntervals is how many readings of a link a trial has at most.
@@ -30,8 +23,10 @@ type network struct {
 	start           reading  // when measuring began
 	end             *reading // nil = not yet
 	intervals       []run.LinkInterval
-	agreement       *run.LinkAgreement
-	done            chan struct{} // closed when the last reading was taken; nil = there is no watch
+	sight           *sight // of its packets; nil = it does not show them
+	partings        []parting
+	stack           *run.LinkAgreement // what the stack of devices says; nil = it has none of its own
+	done            chan struct{}      // closed when the last reading was taken; nil = there is no watch
 }
 
 // reading is what the counters said at a time.
@@ -77,6 +72,7 @@ func (j *job) openLink(ctx context.Context) error {
 	if nat, can := n.(interface{ Forget(after time.Duration) }); can && j.trial.Params.Link.Forget > 0 {
 		nat.Forget(j.trial.Params.Link.Forget)
 	}
+	j.network.look()
 	j.record.Link = &run.Link{Backend: choice.Backend, Why: choice.Why, SelfTest: test}
 	return nil
 }
@@ -157,46 +153,10 @@ func (j *job) closeLink() error {
 			r.Up.Measured, r.Down.Measured = n.end.up.Since(n.start.up), n.end.down.Since(n.start.down)
 		}
 	}
+	j.noteSight()
 	j.record.Client.CongestionControl = r.Facts.CongestionControl
 	if err := n.Close(); err != nil {
 		return fmt.Errorf("close the link: %w", err)
 	}
 	return nil
-}
-
-// stackAccount is a network that counts by itself what its TCP has sent.
-type stackAccount interface {
-	Sent() (up, down link.Count)
-}
-
-// leaving reads what devices have sent, and what their stack says of it, before they say goodbye.
-func (j *job) leaving() {
-	n := &j.network
-	if n.Network == nil {
-		return
-	}
-	up, _ := n.Counters()
-	n.agreement = &run.LinkAgreement{LinkBytes: up.Offered.Bytes, LinkPackets: up.Offered.Packets}
-	if s, own := n.Network.(stackAccount); own {
-		sent, _ := s.Sent()
-		n.agreement.By, n.agreement.TCPBytes, n.agreement.TCPPackets = "stack", sent.Bytes, sent.Packets
-	}
-}
-
-// agree compares the link's account of what devices have sent with that of their sockets, which tell only while they are open: it is
-// known if none was lost.
-func (j *job) agree(r *worker.Result) {
-	a, c := j.network.agreement, &r.Connections
-	switch {
-	case a == nil || a.LinkPackets == 0:
-		return
-	case a.By == "" && (r.TCP == nil || c.Lost > 0 || c.Failed > 0):
-		return
-	case a.By == "":
-		all := r.TCP.Publishers
-		all.Add(r.TCP.Subscribers)
-		a.By, a.TCPPackets = "TCP_INFO", all.SegmentsOut
-		a.TCPBytes = all.BytesSent + tcpIPBytes*all.SegmentsOut + synBytes*uint64(c.Established)
-	}
-	j.record.Link.Agreement = a
 }

@@ -237,6 +237,7 @@ func (j *job) drive(ctx context.Context) (err error) {
 	}
 	start := clock.Now() + int64(lead)*int64(max(j.trial.Params.Generators, 1))
 	j.begin(start + int64(j.trial.Params.Phases.WarmUp))
+	j.network.window(j.measure, j.measure+int64(j.trial.Params.Phases.Measure))
 	if err := w.Begin(ctx, start); err != nil {
 		return err
 	}
@@ -245,9 +246,7 @@ func (j *job) drive(ctx context.Context) (err error) {
 	defer stopWatch()
 	j.network.watch(watching, j.measure, j.trial.Params.Phases.Measure)
 	stopFaults := j.startFaults(ctx)
-	noteRadios := j.followRadios()
 	result, err := w.Measure(ctx)
-	noteRadios()
 	err = errors.Join(err, stopFaults())
 	monitoring.stop()
 	if j.trial.Params.Connect.ChurnPerS > 0 {

@@ -158,17 +158,20 @@ func (w *Local) finish(complete bool, closed func()) *Result {
 	if !complete {
 		time.Sleep(lateTime)
 	}
-	if w.sink.Leaving != nil {
-		w.sink.Leaving()
-	}
-	w.each(func(s *shard, now int64) {
+	w.leaving()
+	w.each(func(s *shard, _ int64) {
 		tcp := totals(s)
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		r.wire(tcp)
+	})
+	w.leaving()
+	w.each(func(s *shard, now int64) {
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		r.Connections.Add(s.core.Connections())
 		r.Recovery.Add(s.core.Recovery())
 		r.stages(s.core)
-		r.wire(tcp)
 		s.core.Flush(now)
 		s.core.Goodbye(now)
 	})
@@ -177,6 +180,13 @@ func (w *Local) finish(complete bool, closed func()) *Result {
 		r.Stages = nil
 	}
 	return r
+}
+
+// leaving tells that connections are about to be asked for their totals, or have been.
+func (w *Local) leaving() {
+	if w.sink.Leaving != nil {
+		w.sink.Leaving()
+	}
 }
 
 // stages adds how far a shard's messages came.

@@ -79,7 +79,8 @@ type Sink struct {
 	// Samples returns a Sampler for one more thread of the worker; nil = samples are not wanted.
 	Samples func() Sampler
 	Team    Team // nil = the worker carries out the trial alone
-	// Leaving is called when all is booked, before connections are asked for their totals and say goodbye; nil = nobody waits for it.
+	// Leaving is called twice when all is booked: right before and right after connections are asked for their totals, and before they
+	// say goodbye; nil = nobody waits for it.
 	Leaving func()
 }
 
