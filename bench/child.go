@@ -29,9 +29,9 @@ type figures struct {
 	Response time.Duration `json:"response_p50_ns,omitempty"`
 	Kernel   time.Duration `json:"kernel_p50_ns,omitempty"` // of the response: until the bytes were at the receiving host
 	Lateness time.Duration `json:"lateness_p50_ns,omitempty"`
-	Memory   uint64        `json:"memory_bytes,omitempty"`  // anonymous, resident, garbage returned
-	Held     uint64        `json:"held_bytes,omitempty"`    // the same, garbage included
-	Program  uint64        `json:"program_bytes,omitempty"` // resident pages of the program's file
+	Memory   uint64        `json:"memory_bytes,omitempty"`    // resident, of its own
+	Held     uint64        `json:"held_bytes,omitempty"`      // all that is resident, pages of the program's file included
+	Peak     uint64        `json:"peak_held_bytes,omitempty"` // the most that was ever
 }
 
 // perCPUSecond is how many messages one second of CPU time buys.

@@ -6,8 +6,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"runtime"
-	"runtime/debug"
 	"strings"
 	"sync"
 	"time"
@@ -162,9 +160,9 @@ func labLateness(url string, span time.Duration) (figures, error) {
 	}))
 }
 
-// labIdle opens n connections that subscribe and then hear nothing, and tells what memory this process then holds.
+// labIdle opens n connections that subscribe and then hear nothing for a span, and tells what memory this process then holds.
 func labIdle(n int) child {
-	return func(url string, _ time.Duration) (figures, error) {
+	return func(url string, span time.Duration) (figures, error) {
 		t := labLoad(plan.MQTT311, plan.Params{Subscribers: n, PayloadBytes: smallBytes, Topic: "bench/{stream}"})
 		w, err := worker.NewLocal(worker.Whole(runID, t, url), worker.Credentials{}, netns.Host, worker.Sink{Window: func(*ledger.Window) {}})
 		if err != nil {
@@ -173,17 +171,12 @@ func labIdle(n int) child {
 		if err := w.Prepare(context.Background()); err != nil {
 			return figures{}, err
 		}
-		before, err := status()
+		time.Sleep(span) // what comes back by itself is there then
+		s, err := status()
 		if err != nil {
 			return figures{}, err
 		}
-		runtime.GC() // the first collection leaves what pools and dead goroutines hold
-		debug.FreeOSMemory()
-		after, err := status()
-		if err != nil {
-			return figures{}, err
-		}
-		return figures{Memory: after.RssAnon, Held: before.RssAnon, Program: before.RssFile}, w.Close()
+		return figures{Memory: s.RssAnon, Held: s.VmRSS, Peak: s.VmHWM}, w.Close()
 	}
 }
 

@@ -270,7 +270,11 @@ func (w *Local) Prepare(ctx context.Context) error {
 	limit := w.share.Trial.Params.Connect.Timeout
 	ctx, cancel := context.WithTimeoutCause(ctx, 2*limit+dialTime(&w.share.Trial.Params, int(float64(len(w.clients))/w.part())), errNotReady)
 	defer cancel()
-	return w.unanswered(w.connect(ctx))
+	if err := w.connect(ctx); err != nil {
+		return w.unanswered(err)
+	}
+	w.lean()
+	return nil
 }
 
 // connect dials one client after the other, and returns when all are ready.
