@@ -1,10 +1,9 @@
 package agent
 
 import (
-	"os"
-	"strconv"
-	"strings"
 	"time"
+
+	"github.com/mqlab/mqlab/internal/procstat"
 )
 
 // Usage is what an agent's process has used since its start, over all its threads.
@@ -19,38 +18,20 @@ type Usage struct {
 	ThreadNumber int
 }
 
-// Usage reads what the agent has used.
+// Usage reads what the agent has used, as far as the kernel tells.
 func (p *Process) Usage() (u Usage) {
-	dir := "/proc/" + strconv.Itoa(p.PID)
-	entries, _ := os.ReadDir(dir + "/task")
-	for _, e := range entries {
-		u.ThreadNumber++
-		task := dir + "/task/" + e.Name()
-		if f := strings.Fields(text(task + "/schedstat")); len(f) > 1 {
-			u.CPU += time.Duration(number(f[0]))
-			u.Waited += time.Duration(number(f[1]))
-		}
-		for line := range strings.Lines(text(task + "/status")) {
-			switch key, value, _ := strings.Cut(line, ":"); key {
-			case "voluntary_ctxt_switches":
-				u.Voluntary += number(value)
-			case "nonvoluntary_ctxt_switches":
-				u.Involuntary += number(value)
-			}
-		}
+	if total, err := procstat.Host.Total(p.PID); err == nil {
+		u.CPU, u.Waited, u.ThreadNumber = total.Ran, total.Waited, total.Threads
+		u.Voluntary, u.Involuntary = total.Voluntary, total.Involuntary
 	}
-	stat := text(dir + "/stat")
-	if f := strings.Fields(stat[strings.LastIndexByte(stat, ')')+1:]); len(f) > 7 {
-		u.MinorFaults = number(f[7])
+	if minor, _, err := procstat.Host.Faults(p.PID); err == nil {
+		u.MinorFaults = minor
 	}
-	if f := strings.Fields(text(dir + "/statm")); len(f) > 1 {
-		u.ResidentKiB = number(f[1]) * uint64(os.Getpagesize()) / 1024
+	if bytes, err := procstat.Host.Resident(p.PID); err == nil {
+		u.ResidentKiB = bytes / 1024
 	}
-	for line := range strings.Lines(text(dir + "/io")) {
-		switch key, value, _ := strings.Cut(line, ":"); key {
-		case "syscr", "syscw":
-			u.ReadWrites += number(value)
-		}
+	if calls, err := procstat.Host.Calls(p.PID); err == nil {
+		u.ReadWrites = calls
 	}
 	return u
 }
@@ -64,20 +45,4 @@ func (u Usage) Sub(o Usage) Usage {
 	u.MinorFaults -= o.MinorFaults
 	u.ReadWrites -= o.ReadWrites
 	return u
-}
-
-func text(name string) string {
-	b, err := os.ReadFile(name)
-	if err != nil {
-		return ""
-	}
-	return string(b)
-}
-
-func number(s string) uint64 {
-	n, err := strconv.ParseUint(strings.TrimSpace(s), 10, 64)
-	if err != nil {
-		return 0
-	}
-	return n
 }

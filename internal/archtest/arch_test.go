@@ -84,7 +84,7 @@ var rules = []rule{
 	{"internal/link/linktest", []string{"internal/link", "internal/netns", "internal/clock", "internal/stat"}, "tests any network, whatever is behind it"},
 	{"internal/websocket", nil, "a leaf: carries bytes"},
 	{"internal/instrument", []string{"internal/proto", "internal/proto/*", "internal/clock"}, "sessions and a clock, nothing between"},
-	{"internal/agent", []string{"agents", "agents/golang", "internal/clock", "internal/guard/...", "internal/cgroup"}, "starts programs; knows nothing of what is measured"},
+	{"internal/agent", []string{"agents", "agents/golang", "internal/clock", "internal/guard/...", "internal/cgroup", "internal/procstat"}, "starts programs; knows nothing of what is measured"},
 	{"internal/check", nil, "a leaf: tables of anybody"},
 	{"internal/chart", nil, "a leaf: draws the figures it is given"},
 	{"internal/selftest/oracle", nil, "an oracle that shares code with what it judges proves nothing"},
@@ -97,9 +97,10 @@ var rules = []rule{
 	{"internal/engine/loop/uring", nil, "a leaf: the kernel's rings"},
 	{"internal/engine/*", []string{"internal/engine", "internal/engine/loop/uring", "internal/proto", "internal/ledger", "internal/hist", "internal/stamp", "internal/clock"}, "engines know no protocol and no screen"},
 	{"internal/cgroup", nil, "a leaf"},
+	{"internal/procstat", nil, "a leaf"},
 	{"internal/guard/...", []string{"internal/guard/...", "internal/cgroup"}, "what ends all must depend on as little as can be"},
-	{"internal/monitor", []string{"internal/clock", "internal/guard/proctree"}, "watches processes, whatever they are for"},
-	{"internal/run", []string{"internal/plan", "internal/energy", "internal/search", "internal/link", "internal/ledger", "internal/hist", "internal/monitor", "internal/scenario", "internal/stamp", "internal/clock", "internal/guard/proctree"}, "the folder is written and read, not measured"},
+	{"internal/monitor", []string{"internal/clock", "internal/guard/proctree", "internal/procstat"}, "watches processes, whatever they are for"},
+	{"internal/run", []string{"internal/plan", "internal/energy", "internal/search", "internal/link", "internal/ledger", "internal/hist", "internal/monitor", "internal/scenario", "internal/stamp", "internal/clock", "internal/guard/proctree", "internal/procstat"}, "the folder is written and read, not measured"},
 	{"internal/summary", readers("internal/stat"), "after a run everything only reads"},
 	{"internal/gate", readers("internal/stat", "internal/summary"), "after a run everything only reads"},
 	{"internal/capacity", readers("internal/stat", "internal/summary", "internal/gate", "internal/search", "internal/engine", "internal/proto"), "what a search found is read from its trials"},
@@ -112,7 +113,7 @@ var rules = []rule{
 func readers(more ...string) []string {
 	return append([]string{
 		"internal/run", "internal/plan", "internal/energy", "internal/search", "internal/link", "internal/ledger", "internal/hist", "internal/monitor", "internal/scenario", "internal/stamp",
-		"internal/clock", "internal/guard/proctree", // of monitor, whose samples are read
+		"internal/clock", "internal/guard/proctree", "internal/procstat", // of monitor, whose samples are read
 	}, more...)
 }
 

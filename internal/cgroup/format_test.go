@@ -89,6 +89,17 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
+func TestHierarchyOfAnotherProcess(t *testing.T) {
+	root := fstest.MapFS{
+		"proc/self/mountinfo": {Data: []byte("30 1 0:27 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n")},
+		"proc/self/cgroup":    {Data: []byte("0::/mine\n")},
+		"proc/42/cgroup":      {Data: []byte("0::/other/one\n")},
+	}
+	if got := hierarchies(root, "42"); len(got) != 1 || got[0].Dir != "/sys/fs/cgroup/other/one" {
+		t.Errorf("%+v", got)
+	}
+}
+
 func TestHierarchies(t *testing.T) {
 	for _, c := range []struct {
 		name      string

@@ -17,8 +17,11 @@ type Hierarchy struct {
 // Hierarchies reads from the file system root ("/" is os.DirFS("/")) which hierarchies are mounted
 // (proc_pid_mountinfo(5)) and this process's place in them (cgroups(7)). Named hierarchies of version 1 that control
 // nothing are left out.
-func Hierarchies(root fs.FS) (all []Hierarchy) {
-	places := membership(content(root, "proc/self/cgroup"))
+func Hierarchies(root fs.FS) []Hierarchy { return hierarchies(root, "self") }
+
+// hierarchies are Hierarchies with the place of another process, of this PID.
+func hierarchies(root fs.FS, process string) (all []Hierarchy) {
+	places := membership(content(root, "proc/"+process+"/cgroup"))
 	for line := range strings.Lines(content(root, "proc/self/mountinfo")) {
 		before, after, ok := strings.Cut(line, " - ")
 		left, right := strings.Fields(before), strings.Fields(after)

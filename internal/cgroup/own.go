@@ -1,14 +1,21 @@
 package cgroup
 
 import (
+	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
 )
 
 // Own is the nearest group, from that of this process upwards, that has a CPU quota: who is in it may be stopped for the rest of a
 // period. It was made by somebody else, a container engine for example. ok is false where there is none, or none can be seen.
-func Own() (g *Group, ok bool) {
-	for _, h := range Hierarchies(os.DirFS("/")) {
+func Own() (g *Group, ok bool) { return limited(os.DirFS("/"), "self") }
+
+// Of is Own for another process.
+func Of(pid int) (g *Group, ok bool) { return limited(os.DirFS("/"), strconv.Itoa(pid)) }
+
+func limited(root fs.FS, process string) (g *Group, ok bool) {
+	for _, h := range hierarchies(root, process) {
 		if !controls(&h, "cpu") {
 			continue
 		}

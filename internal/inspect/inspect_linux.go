@@ -11,14 +11,17 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/mqlab/mqlab/internal/cgroup"
 	"github.com/mqlab/mqlab/internal/clock"
 	"github.com/mqlab/mqlab/internal/diagnose"
+	"github.com/mqlab/mqlab/internal/procstat"
 )
 
 // look is a process being looked at.
 type look struct {
 	o       Options
 	pidfd   int
+	group   *cgroup.Group    // that has a CPU quota; nil = none
 	sockets map[int]*watched // by descriptor
 	looks   int
 	waiting int // looks that found a thread waiting for a socket
@@ -54,7 +57,8 @@ func Process(ctx context.Context, o Options) (*Report, error) {
 	if err := l.findSockets(); err != nil {
 		return nil, err
 	}
-	before, err := readCounters(o.PID)
+	l.group, _ = cgroup.Of(o.PID)
+	before, err := l.counters()
 	if err != nil {
 		return nil, err
 	}
@@ -63,7 +67,7 @@ func Process(ctx context.Context, o Options) (*Report, error) {
 		return nil, err
 	}
 	r := &Report{PID: o.PID, For: time.Since(began), Looks: l.looks}
-	after, err := readCounters(o.PID)
+	after, err := l.counters()
 	if err != nil {
 		return nil, errEnded
 	}
@@ -127,8 +131,8 @@ func (l *look) once() error {
 // since notes what happened between the look before and this one.
 func (l *look) since(writing, unread bool) {
 	now := clock.Now()
-	ran, waited, _ := scheduled(l.o.PID)
-	quota := throttled(l.o.PID)
+	ran, waited, _ := procstat.Host.TotalScheduled(l.o.PID)
+	quota := l.heldBack()
 	var resent uint32
 	for _, s := range l.sockets {
 		resent += s.retransmitted
@@ -155,7 +159,9 @@ func (l *look) since(writing, unread bool) {
 		}
 	}
 	l.at, l.ran, l.waited, l.throttled, l.retransmitted, l.unreadBefore = now, ran, waited, quota, resent, unread
-	l.memory = append(l.memory, resident(l.o.PID))
+	if rss, err := procstat.Host.Resident(l.o.PID); err == nil {
+		l.memory = append(l.memory, rss)
+	}
 }
 
 // lossBefore is how long before it is sent again a packet was lost: the least retransmission time-out of Linux, in ns.
@@ -174,15 +180,15 @@ func (l *look) report(r *Report, before, after *counters) {
 	allOn := !slices.ContainsFunc(r.Sockets, func(s Socket) bool { return !s.NoDelay })
 	f.ClientNoDelay = &allOn
 	seconds := r.For.Seconds()
-	ran, waited := after.ran-before.ran, after.waited-before.waited
-	if after.scheduled {
+	ran, waited := after.Ran-before.Ran, after.Waited-before.Waited
+	if after.Scheduled {
 		// Threads of one process that queue behind each other are not held up by others: what they ran is taken off.
 		r.WaitCore = max(0, (waited-ran).Seconds()/seconds)
 		r.Sources = append(r.Sources, diagnose.RunQueue)
 	}
 	r.Signals = l.signals()
-	r.Voluntary = float64(after.voluntary-before.voluntary) / seconds
-	r.Involuntary = float64(after.involuntary-before.involuntary) / seconds
+	r.Voluntary = float64(after.Voluntary-before.Voluntary) / seconds
+	r.Involuntary = float64(after.Involuntary-before.Involuntary) / seconds
 	r.MajorFaults = after.majorFaults - before.majorFaults
 	r.Throttled = after.throttled - before.throttled
 	f.MemoryGrowth = new((float64(after.rss) - float64(before.rss)) / seconds)
@@ -235,69 +241,42 @@ func steadily(memory []uint64) *float64 {
 	return new(float64(grew) / parts)
 }
 
-// resident is the memory of a process in bytes.
-func resident(pid int) uint64 {
-	if m := strings.Fields(read("/proc/" + strconv.Itoa(pid) + "/statm")); len(m) > 1 {
-		return number(m[1]) * uint64(os.Getpagesize())
-	}
-	return 0
-}
-
 // counters are totals of a process.
 type counters struct {
-	command                string
-	scheduled              bool // the kernel tells of run-queue waits
-	ran, waited, throttled time.Duration
-	voluntary, involuntary uint64
-	majorFaults, rss       uint64
+	procstat.Total
+	command          string
+	throttled        time.Duration
+	majorFaults, rss uint64
 }
 
-func readCounters(pid int) (*counters, error) {
-	c := &counters{}
-	dir := "/proc/" + strconv.Itoa(pid)
-	comm, err := os.ReadFile(dir + "/comm")
+func (l *look) counters() (*counters, error) {
+	pid := l.o.PID
+	c := &counters{throttled: l.heldBack()}
+	comm, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/comm")
 	if err != nil {
 		return nil, err
 	}
 	c.command = strings.TrimSpace(string(comm))
-	if stat := afterName(read(dir + "/stat")); len(stat) > 10 {
-		c.majorFaults = number(stat[9])
+	if c.Total, err = procstat.Host.Total(pid); err != nil {
+		return nil, err
 	}
-	c.rss = resident(pid)
-	c.ran, c.waited, c.scheduled = scheduled(pid)
-	for _, task := range tasks(pid) {
-		for line := range strings.Lines(read(dir + "/task/" + task + "/status")) {
-			key, value, _ := strings.Cut(line, ":")
-			switch key {
-			case "voluntary_ctxt_switches":
-				c.voluntary += number(strings.TrimSpace(value))
-			case "nonvoluntary_ctxt_switches":
-				c.involuntary += number(strings.TrimSpace(value))
-			}
-		}
+	if _, c.majorFaults, err = procstat.Host.Faults(pid); err != nil {
+		return nil, err
 	}
-	c.throttled = throttled(pid)
-	return c, nil
+	c.rss, err = procstat.Host.Resident(pid)
+	return c, err
 }
 
-// scheduled is how long all threads together ran, and were ready without a core; ok is false where the kernel does not tell.
-func scheduled(pid int) (ran, waited time.Duration, ok bool) {
-	for _, task := range tasks(pid) {
-		if s := strings.Fields(read("/proc/" + strconv.Itoa(pid) + "/task/" + task + "/schedstat")); len(s) > 1 {
-			ok = true
-			ran += time.Duration(number(s[0]))
-			waited += time.Duration(number(s[1]))
-		}
+// heldBack is how long the process's control group was stopped by its CPU quota, since it exists; 0 without a quota.
+func (l *look) heldBack() time.Duration {
+	if l.group == nil {
+		return 0
 	}
-	return ran, waited, ok
-}
-
-func tasks(pid int) (list []string) {
-	entries, _ := os.ReadDir("/proc/" + strconv.Itoa(pid) + "/task")
-	for _, e := range entries {
-		list = append(list, e.Name())
+	u, err := l.group.Throttling()
+	if err != nil {
+		return 0 // the group ends with its last process
 	}
-	return list
+	return u.ThrottledTime
 }
 
 // read is a file's content, "" if there is none.
@@ -307,38 +286,4 @@ func read(name string) string {
 		return ""
 	}
 	return string(b)
-}
-
-// afterName are the fields of /proc/PID/stat behind the command, which may hold spaces: the third of the whole is the first.
-func afterName(stat string) []string {
-	return strings.Fields(stat[strings.LastIndexByte(stat, ')')+1:])
-}
-
-func number(s string) uint64 {
-	n, err := strconv.ParseUint(s, 10, 64)
-	if err != nil {
-		return 0
-	}
-	return n
-}
-
-// throttled is how long the process's control group was held back by its CPU quota, since it exists.
-func throttled(pid int) time.Duration {
-	for line := range strings.Lines(read("/proc/" + strconv.Itoa(pid) + "/cgroup")) {
-		parts := strings.SplitN(strings.TrimSpace(line), ":", 3)
-		if len(parts) < 3 || parts[1] != "" && !slices.Contains(strings.Split(parts[1], ","), "cpu") {
-			continue
-		}
-		for _, root := range []string{"/sys/fs/cgroup", "/sys/fs/cgroup/cpu,cpuacct", "/sys/fs/cgroup/cpu"} {
-			for line := range strings.Lines(read(root + parts[2] + "/cpu.stat")) {
-				switch f := strings.Fields(line); {
-				case len(f) == 2 && f[0] == "throttled_usec":
-					return time.Duration(number(f[1])) * time.Microsecond
-				case len(f) == 2 && f[0] == "throttled_time":
-					return time.Duration(number(f[1]))
-				}
-			}
-		}
-	}
-	return 0
 }

@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/mqlab/mqlab/internal/procstat"
 )
 
 // state is what a thread does.
@@ -24,8 +26,12 @@ const (
 
 // threadStates are those of all threads at this moment.
 func threadStates(pid int, sockets map[int]*watched) (list []state, err error) {
-	for _, task := range tasks(pid) {
-		text, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/task/" + task + "/syscall")
+	threads, err := procstat.Host.Threads(pid)
+	if err != nil {
+		return nil, errEnded
+	}
+	for _, tid := range threads {
+		text, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/task/" + strconv.Itoa(tid) + "/syscall")
 		if errors.Is(err, os.ErrPermission) {
 			return nil, ErrRights
 		}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/mqlab/mqlab/internal/clock"
 	"github.com/mqlab/mqlab/internal/guard/proctree"
+	"github.com/mqlab/mqlab/internal/procstat"
 )
 
 // rest bounds the cost of what can be costly: something that took d is not done again before rest × d has passed. It
@@ -19,6 +20,7 @@ const rest = 200
 
 // Monitor samples what it was made for.
 type Monitor struct {
+	proc       procstat.Proc
 	fs         procfs.FS
 	err        error // there is no /proc
 	targets    []*watched
@@ -43,12 +45,12 @@ func (t *watched) roots() []int {
 
 // New makes a monitor of the host and targets.
 func New(targets ...Target) *Monitor {
-	fs, err := procfs.NewDefaultFS()
-	return newMonitor(fs, err, targets)
+	return newMonitor(procstat.Host, targets)
 }
 
-func newMonitor(fs procfs.FS, err error, targets []Target) *Monitor {
-	m := &Monitor{fs: fs, err: err}
+func newMonitor(proc procstat.Proc, targets []Target) *Monitor {
+	m := &Monitor{proc: proc}
+	m.fs, m.err = procfs.NewFS(string(proc))
 	for _, t := range targets {
 		w := &watched{Target: t}
 		for _, pid := range w.roots() {
@@ -68,7 +70,7 @@ func (m *Monitor) sample(report func(Sample)) {
 	}
 	m.search()
 	for _, t := range m.targets {
-		if s, ok := t.sample(m.fs); ok {
+		if s, ok := t.sample(m); ok {
 			report(s)
 		}
 	}
@@ -119,7 +121,8 @@ func (m *Monitor) host() (Sample, bool) {
 }
 
 // sample reads the tree; false if none of it is left or it could not be read.
-func (t *watched) sample(fs procfs.FS) (Sample, bool) {
+func (t *watched) sample(m *Monitor) (Sample, bool) {
+	fs := m.fs
 	s := Sample{T: clock.Now(), Role: t.Role}
 	tree, err := t.alive(fs)
 	if err != nil || len(tree) == 0 {
@@ -130,7 +133,7 @@ func (t *watched) sample(fs procfs.FS) (Sample, bool) {
 		s.RSSBytes += uint64(p.ResidentMemory())
 		s.Threads += p.NumThreads
 		processes[owner{pid: p.PID, started: p.Starttime}] = counters{cpu: p.CPUTime()}
-		if err := readThreads(fs, p, threads); err != nil {
+		if err := readThreads(m.proc, p, threads); err != nil {
 			return s, false
 		}
 	}
@@ -207,31 +210,30 @@ func descriptors(fs procfs.FS, tree []procfs.ProcStat) (total int) {
 
 // readThreads adds the counters of p's threads: what /proc/PID/status and schedstat say of them is true for the main
 // thread alone.
-func readThreads(fs procfs.FS, p procfs.ProcStat, into map[owner]counters) error {
-	threads, err := fs.AllThreads(p.PID)
+func readThreads(proc procstat.Proc, p procfs.ProcStat, into map[owner]counters) error {
+	threads, err := proc.Threads(p.PID)
 	if proctree.Unseen(err) {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	for _, t := range threads {
+	for _, tid := range threads {
 		var c counters
 		// Read first: where status is there after it, a missing schedstat is one that this kernel does not offer.
-		if sched, err := t.Schedstat(); err == nil {
-			c.cpu, c.wait = time.Duration(sched.RunningNanoseconds).Seconds(), time.Duration(sched.WaitingNanoseconds).Seconds()
+		if ran, waited, err := proc.Scheduled(p.PID, tid); err == nil {
+			c.cpu, c.wait = ran.Seconds(), waited.Seconds()
 		} else if !proctree.Unseen(err) {
 			return err
 		}
-		status, err := t.NewStatus()
+		c.voluntary, c.involuntary, err = proc.Switches(p.PID, tid)
 		if proctree.Unseen(err) {
 			continue
 		}
 		if err != nil {
 			return err
 		}
-		c.voluntary, c.involuntary = status.VoluntaryCtxtSwitches, status.NonVoluntaryCtxtSwitches
-		into[owner{pid: p.PID, tid: t.PID, started: p.Starttime}] = c
+		into[owner{pid: p.PID, tid: tid, started: p.Starttime}] = c
 	}
 	return nil
 }

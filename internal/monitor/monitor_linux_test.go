@@ -7,9 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/prometheus/procfs"
-
 	"github.com/mqlab/mqlab/internal/clock"
+	"github.com/mqlab/mqlab/internal/procstat"
 )
 
 // tree is a made-up /proc.
@@ -21,8 +20,7 @@ type tree struct {
 func newTree(t *testing.T) tree { return tree{t, t.TempDir()} }
 
 func (f tree) monitor(targets ...Target) *Monitor {
-	fs, err := procfs.NewFS(f.dir)
-	return newMonitor(fs, err, targets)
+	return newMonitor(procstat.Proc(f.dir), targets)
 }
 
 func (f tree) write(path, text string) {
