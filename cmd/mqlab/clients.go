@@ -42,6 +42,7 @@ type clientsFlags struct {
 	job      agent.Job
 	work     time.Duration
 	nodelay  bool
+	modes    []string
 }
 
 func newRunClients() *cobra.Command {
@@ -72,6 +73,7 @@ interrupted (what was measured so far is kept and reported).`,
 	flags.StringSliceVar(&f.payloads, "payload", []string{"50B", "256B", "1KiB", "10KiB", "100KiB", "1MiB"}, "sizes of messages")
 	flags.IntSliceVar(&f.qos, "qos", []int{0}, "0, 1, 2 (AMQP: 0 = automatic, 1 = manual acknowledgement)")
 	flags.IntVar(&f.rounds, "rounds", 15, "rounds of each mode")
+	flags.StringSliceVar(&f.modes, "modes", nil, "only these: "+strings.Join(modeNames(), ", "))
 	flags.BoolVar(&f.quick, "quick", false, "256 bytes only, and half of the rounds' messages")
 	flags.Uint64Var(&f.seed, "seed", 0, "for the same order of clients again")
 	flags.StringVar(&f.job.Callback, "callback", "", "queue = the callback hands over to another thread")
@@ -92,20 +94,30 @@ func agentNames() (names []string) {
 	return names
 }
 
+func modeNames() (names []string) {
+	for _, m := range clients.Modes() {
+		names = append(names, string(m))
+	}
+	return names
+}
+
 // options checks the flags.
 func (f *clientsFlags) options(cmd *cobra.Command) (*clients.Options, error) {
 	o := &clients.Options{
-		Protocol: f.protocol, QoS: f.qos, Rounds: f.rounds, Lone: 60, Drain: 1000, Interval: 300 * time.Microsecond, Seed: f.seed,
+		Protocol: f.protocol, QoS: f.qos, Rounds: f.rounds, Lone: 60, Drain: 1000, Paced: 500, Traced: 200, Bursts: 3, Interval: 300 * time.Microsecond, Seed: f.seed,
 		Folder: broker.Cache(), Job: f.job, Say: func(text string) { _, _ = fmt.Fprintln(cmd.ErrOrStderr(), text) },
 	}
 	if f.quick {
-		o.Lone, o.Drain = o.Lone/2, o.Drain/2
+		o.Lone, o.Drain, o.Paced, o.Traced = o.Lone/2, o.Drain/2, o.Paced/2, o.Traced/2
 		if !cmd.Flags().Changed("payload") {
 			f.payloads = []string{"256B"}
 		}
 	}
 	if !cmd.Flags().Changed("seed") {
 		o.Seed = rand.Uint64N(1 << 53)
+	}
+	for _, m := range f.modes {
+		o.Modes = append(o.Modes, clients.Mode(m))
 	}
 	o.Job.WorkNS = int64(f.work)
 	if f.nodelay {
@@ -140,6 +152,11 @@ func (f *clientsFlags) check() error {
 		}
 		if a.Protocol != f.protocol {
 			return usageError("%s speaks %s: add --protocol %s", name, a.Protocol, a.Protocol)
+		}
+	}
+	for _, m := range f.modes {
+		if !slices.Contains(modeNames(), m) {
+			return usageError("there is no mode %q; the modes are %s", m, strings.Join(modeNames(), ", "))
 		}
 	}
 	for _, q := range f.qos {

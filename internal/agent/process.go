@@ -231,11 +231,13 @@ func (p *Process) Taken() uint64 {
 }
 
 // Settle waits until the agent has taken n samples and no more come, or until none came for a while; pauses of a runtime count as samples,
-// so that n alone does not show that the last message came. An agent that cannot tell before its end gets as long as that.
+// so that n alone does not show that the last message came. An agent that cannot tell before its end is done when it has not run for a
+// while.
 func (p *Process) Settle(ctx context.Context, n uint64) {
 	const look = 2 * time.Millisecond
-	const calm, still = 10, 500 // looks without a new sample: with n of them, and with less
+	const calm, still, asleep = 10, 500, 25 // looks without a new sample: with n of them, with less, and where its samples are not seen
 	last, same := uint64(0), 0
+	ran, rest := time.Duration(0), 0
 	tick := time.NewTicker(look)
 	defer tick.Stop()
 	for same < still {
@@ -245,6 +247,15 @@ func (p *Process) Settle(ctx context.Context, n uint64) {
 		}
 		if same++; taken >= n && same >= calm {
 			return
+		}
+		if taken == 0 {
+			now := p.ran()
+			if rest++; now != ran {
+				ran, rest = now, 0
+			}
+			if rest >= asleep && now > 0 {
+				return
+			}
 		}
 		select {
 		case <-ctx.Done():

@@ -16,3 +16,8 @@ func (p *Process) Usage() Usage { return Usage{} }
 
 // Sub is what was used since an earlier reading.
 func (u Usage) Sub(Usage) Usage { return u }
+
+func (p *Process) ran() time.Duration { return 0 }
+
+// Memory is what the process takes, in bytes; 0 = not known.
+func (p *Process) Memory() uint64 { return 0 }

@@ -52,7 +52,7 @@ func TestRun(t *testing.T) {
 		}
 	}
 	r, err := clients.Run(t.Context(), g, clients.Options{
-		Clients: list, Protocol: agent.MQTT, Payloads: []int{256}, QoS: []int{0, 1}, Rounds: 3, Lone: 20, Drain: 200,
+		Clients: list, Protocol: agent.MQTT, Payloads: []int{256}, QoS: []int{0, 1}, Rounds: 3, Lone: 20, Drain: 200, Paced: 20, Traced: 30, Bursts: 1,
 		Interval: 300 * time.Microsecond, Seed: 1, Folder: filepath.Join(cache, "mqlab"), Say: func(string) {},
 	})
 	if err != nil {

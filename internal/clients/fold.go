@@ -2,8 +2,11 @@ package clients
 
 import (
 	"fmt"
+	"slices"
+	"time"
 
 	"github.com/mqlab/mqlab/internal/agent"
+	"github.com/mqlab/mqlab/internal/ktrace"
 	"github.com/mqlab/mqlab/internal/stat"
 )
 
@@ -26,7 +29,20 @@ type taken struct {
 	done         *agent.Done
 	single       agent.Usage // used while single messages came
 	draining     agent.Usage
-	elapsed      int64 // of the single messages, ns
+	end          agent.Usage // all that was used, and memory and threads at the end
+	elapsed      int64       // of the single messages, ns
+
+	paced      *batch
+	pacedEvery time.Duration
+	pacedLate  int
+	bursts     []batch
+	traced     *batch
+	left       []int64 // when each of traced left the broker; 0 = not known
+	events     []ktrace.Event
+	eventsLost uint64
+	untraced   string // why there are none
+	calls      *uint64
+	callsDrain *float64 // per message
 }
 
 // received are the callbacks by the number of their message; an error if one came twice, or of a message that was not sent.
@@ -70,11 +86,18 @@ func fold(c *Cell, k, floor *taken) {
 	c.foldDrains(k, records)
 	c.foldLone(k, records, floor)
 	c.foldUsage(k)
+	c.foldModes(k, records)
 }
 
 // causal: no callback begins before its message was written.
 func (k *taken) causal(records map[uint32]agent.Record) error {
-	for _, b := range k.lone {
+	timed := append(slices.Clone(k.lone), k.bursts...)
+	for _, b := range []*batch{k.paced, k.traced} {
+		if b != nil {
+			timed = append(timed, *b)
+		}
+	}
+	for _, b := range timed {
 		for i, at := range b.sent {
 			if n := b.first + uint32(i); int64(records[n].A) < at {
 				return fmt.Errorf("the callback of message %d began before it was written", n)
@@ -125,11 +148,7 @@ func (c *Cell) foldLone(k *taken, records map[uint32]agent.Record, floor *taken)
 	if len(latencies) == 0 {
 		return
 	}
-	s := sorted(latencies)
-	c.Lone = &Lone{Count: len(s), Min: s[0], P50: quantile(s, 0.5), P90: quantile(s, 0.9)}
-	if len(s) >= 1000 {
-		c.Lone.P99 = quantile(s, 0.99)
-	}
+	c.Lone = lone(latencies)
 	c.InCallback = quantile(sorted(inside), 0.5)
 }
 
@@ -147,8 +166,12 @@ func (c *Cell) foldUsage(k *taken) {
 	if single > 0 && k.elapsed > 0 {
 		c.WaitRatio = float64(k.single.Waited) / float64(k.elapsed)
 		c.Switches = float64(k.single.Voluntary) / float64(single)
+		c.Involuntary = float64(k.single.Involuntary) / float64(single)
 	}
-	c.Resident, c.Threads = k.single.ResidentKiB*1024, k.single.ThreadNumber
+	c.Resident, c.Threads = k.end.ResidentKiB*1024, k.end.ThreadNumber
+	if k.done != nil {
+		c.QueueDrops = k.done.QueueDrops
+	}
 	if d := k.done; d != nil && d.Allocations != nil && k.messages > 0 {
 		c.Allocations = new(float64(*d.Allocations) / float64(k.messages))
 		if d.AllocatedBytes != nil {

@@ -32,7 +32,7 @@ func isolate() (release func(), i Isolation, place agent.Place) {
 	if err := unix.SchedSetaffinity(0, &own); err != nil {
 		return runtime.UnlockOSThread, Isolation{Why: os.NewSyscallError("sched_setaffinity", err).Error()}, place
 	}
-	i.Pinned, place.Core = true, last
+	i.Pinned, i.cores, place.Core = true, []int{first, last}, last
 	if err := agent.RealTime(0); err != nil {
 		i.Why = "without real-time priority other programs disturb the clients: " + err.Error()
 	} else {

@@ -36,6 +36,7 @@ type Isolation struct {
 	Pinned   bool   `json:"pinned"`   // clients on one core, the sender on another
 	RealTime bool   `json:"realtime"` // SCHED_RR for both
 	Why      string `json:"why,omitempty"`
+	cores    []int  // of sender and clients; nil = any
 }
 
 // Client is a library that was compared.
@@ -67,25 +68,25 @@ type Cell struct {
 	// Lone is the latency of a single message: quantiles, and of each round the median difference to the floor of C.
 	Lone        *Lone     `json:"lone,omitempty"`
 	Excess      []float64 `json:"excess_rounds_ns,omitempty"`
-	InCallback  float64   `json:"in_callback_p50_ns,omitempty"` // what a clock inside the callback sees: not a latency
-	CPU         float64   `json:"cpu_per_message_ns,omitempty"` // of all threads, while draining; absent where an agent cannot tell
-	CPURounds   []float64 `json:"cpu_rounds_ns,omitempty"`      // the same of each round
-	Jitter      []float64 `json:"jitter_rounds_ns,omitempty"`   // of each round the 90th percentile of single messages less their median
-	WaitRatio   float64   `json:"wait_ratio"`                   // ready without a core, of the time, with single messages
-	Switches    float64   `json:"switches_per_message"`         // voluntary, with single messages
+	InCallback  float64   `json:"in_callback_p50_ns,omitempty"`   // what a clock inside the callback sees: not a latency
+	CPU         float64   `json:"cpu_per_message_ns,omitempty"`   // of all threads, while draining; absent where an agent cannot tell
+	CPURounds   []float64 `json:"cpu_rounds_ns,omitempty"`        // the same of each round
+	Jitter      []float64 `json:"jitter_rounds_ns,omitempty"`     // of each round the 90th percentile of single messages less their median
+	WaitRatio   float64   `json:"wait_ratio,omitempty"`           // ready without a core, of the time, with single messages
+	Switches    float64   `json:"switches_per_message,omitempty"` // voluntary, with single messages
 	Faults      float64   `json:"faults_per_message,omitempty"`
 	Calls       float64   `json:"io_calls_per_message,omitempty"` // system calls that read or write, while draining
 	Allocations *float64  `json:"allocations_per_message,omitempty"`
 	Allocated   *float64  `json:"allocated_per_message_bytes,omitempty"`
 	Pauses      int       `json:"pauses"` // of the runtime that were seen
 	PauseMax    int64     `json:"pause_max_ns,omitempty"`
-	Resident    uint64    `json:"rss_bytes"`
-	Threads     int       `json:"threads"`
+	Resident    uint64    `json:"rss_bytes,omitempty"`
+	Threads     int       `json:"threads,omitempty"`
 
-	Involuntary   float64    `json:"involuntary_switches_per_message"`     // with single messages
-	QueueDrops    uint64     `json:"queue_drops,omitempty"`                // by the program's own queue, which was full
-	Syscalls      *float64   `json:"syscalls_per_message,omitempty"`       // of every kind, with single messages
-	SyscallsDrain *float64   `json:"syscalls_per_message_drain,omitempty"` // and while draining
+	Involuntary   float64    `json:"involuntary_switches_per_message,omitempty"` // with single messages
+	QueueDrops    uint64     `json:"queue_drops,omitempty"`                      // by the program's own queue, which was full
+	Syscalls      *float64   `json:"syscalls_per_message,omitempty"`             // of every kind, with single messages
+	SyscallsDrain *float64   `json:"syscalls_per_message_drain,omitempty"`       // and while draining
 	Breakdown     *Breakdown `json:"breakdown,omitempty"`
 	Paced         *Paced     `json:"paced,omitempty"`
 	Burst         *Burst     `json:"burst,omitempty"`

@@ -6,10 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"github.com/mqlab/mqlab/internal/agent"
-	"github.com/mqlab/mqlab/internal/clock"
 	"github.com/mqlab/mqlab/internal/guard"
 	"github.com/mqlab/mqlab/internal/instrument"
 )
@@ -23,7 +23,11 @@ type Options struct {
 	Rounds   int // of each mode
 	Lone     int // single messages in a round
 	Drain    int // messages queued in a round, at most; large payloads have fewer, see drainBytes
+	Paced    int // messages on a schedule
+	Traced   int // messages whose time is broken down
+	Bursts   int // rounds
 	Interval time.Duration
+	Modes    []Mode // nil = all
 	Seed     uint64
 	Folder   string // that agents are built in
 	TLS      *tls.Config
@@ -63,7 +67,7 @@ func Run(ctx context.Context, g *guard.Guard, o Options) (*Result, error) {
 	for _, qos := range o.QoS {
 		for _, payload := range o.Payloads {
 			o.Say(fmt.Sprintf("%d clients, payload %d B, QoS %d", len(built), payload, qos))
-			s := &session{o: &o, g: g, payload: payload, qos: uint8(qos), random: rand.New(rand.NewPCG(o.Seed, uint64(payload)<<2|uint64(qos)))}
+			s := &session{o: &o, g: g, cores: isolation.cores, payload: payload, qos: uint8(qos), random: rand.New(rand.NewPCG(o.Seed, uint64(payload)<<2|uint64(qos)))}
 			r.Cells = append(r.Cells, s.run(ctx, built, r)...)
 			if ctx.Err() != nil {
 				r.rank()
@@ -84,6 +88,7 @@ type session struct {
 	random  *rand.Rand
 	next    uint32
 	here    []*present
+	cores   []int // where client and sender run; nil = anywhere
 }
 
 // present is a client that takes part.
@@ -110,24 +115,16 @@ func (s *session) run(ctx context.Context, built []*agent.Built, r *Result) []Ce
 		}
 	}
 	s.paired(ctx, warmUp, nil)
-	began := clock.Now()
-	before := s.usage()
-	for round := range s.o.Rounds {
-		s.paired(ctx, s.o.Lone, &round)
-	}
-	for i, p := range s.here {
-		p.taken.elapsed = clock.Now() - began
-		if p.process != nil {
-			p.taken.single = p.process.Usage().Sub(before[i])
-		}
-	}
-	for round := range s.o.Rounds {
-		for _, i := range s.random.Perm(len(s.here)) {
-			s.drain(ctx, s.here[i], round)
-		}
-	}
+	s.single(ctx)
+	s.each(ctx, DrainMode, s.o.Rounds, func(p *present, round int) { s.drain(ctx, p, round) })
+	s.each(ctx, PacedMode, 1, func(p *present, _ int) { s.paced(ctx, p) })
+	s.each(ctx, BurstMode, s.o.Bursts, func(p *present, round int) { s.burst(ctx, p, round) })
+	s.each(ctx, BreakdownMode, 1, func(p *present, _ int) { s.trace(ctx, p) })
 	return s.cells(ctx)
 }
+
+// has: a mode is asked for.
+func (o *Options) has(m Mode) bool { return len(o.Modes) == 0 || slices.Contains(o.Modes, m) }
 
 func (s *session) usage() []agent.Usage {
 	list := make([]agent.Usage, len(s.here))
@@ -149,7 +146,7 @@ func (s *session) join(ctx context.Context, p *present) error {
 	job := s.o.Job
 	job.Host, job.Port, job.Topic, job.ClientID, job.KeepAlive = "127.0.0.1", broker.Port(), "sensor/data", "mqlab-"+p.built.Name, 3600
 	job.QoS, job.TLSCA = int(s.qos), s.o.TLSCA
-	job.Capacity = warmUp + s.o.Rounds*(s.o.Lone+s.drained()) + 10_000 // pauses of the runtime, too
+	job.Capacity = warmUp + s.o.Rounds*(s.o.Lone+s.drained()) + s.o.Paced + s.o.Traced + (1+s.o.Bursts)*s.drained() + 10_000 // pauses of the runtime, too
 	if p.process, err = agent.Start(ctx, s.g, p.built, job); err != nil {
 		return err
 	}
@@ -197,9 +194,6 @@ func (s *session) drained() int { return max(1, min(s.o.Drain, drainBytes/(s.pay
 
 // drain stops a client, queues messages, and lets it work. Message numbers of a drain are the client's own.
 func (s *session) drain(ctx context.Context, p *present, round int) {
-	if p.err != nil || s.o.TLS != nil || ctx.Err() != nil {
-		return
-	}
 	load := instrument.Load{Messages: s.drained(), Payload: s.payload, QoS: s.qos, First: uint32(p.taken.messages)}
 	before := p.process.Usage()
 	d, err := p.client.Drain(ctx, load, p.process)
@@ -212,9 +206,6 @@ func (s *session) drain(ctx context.Context, p *present, round int) {
 	}
 	p.taken.messages += d.Messages
 	p.process.Settle(ctx, uint64(p.taken.messages))
-	if p.process.Taken() == 0 {
-		return // its language cannot tell when it was done, so that what it used then is not known
-	}
 	p.taken.counted += d.Messages
 	used := p.process.Usage().Sub(before)
 	if d.Messages > 0 && used.CPU > 0 {
@@ -230,6 +221,7 @@ func (s *session) cells(ctx context.Context) (list []Cell) {
 	var floor *taken
 	for _, p := range s.here {
 		if p.err == nil {
+			p.taken.end = p.process.Usage()
 			p.taken.done, p.taken.samples, p.err = p.process.End(ctx)
 		}
 		if p.err == nil && p.built.Floor && p.built.Language == agent.C {

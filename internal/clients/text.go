@@ -16,7 +16,10 @@ func Text(w io.Writer, r *Result) error {
 		p.ranking(r, &ranking)
 	}
 	p.floors(r)
+	p.parts(r)
 	p.costs(r)
+	p.flows(r)
+	p.experiments(r)
 	p.rest(r)
 	return p.err
 }
@@ -112,7 +115,7 @@ func (p *printer) costs(r *Result) {
 	rows := [][]string{}
 	for i := range r.Cells {
 		c := &r.Cells[i]
-		if c.Invalid != "" {
+		if c.Invalid != "" || c.Lone == nil && len(c.Drain) == 0 {
 			continue
 		}
 		if at := point(c.Payload, c.QoS); at != last {
@@ -123,6 +126,9 @@ func (p *printer) costs(r *Result) {
 		rows = append(rows, c.cost())
 	}
 	p.table(rows)
+	if len(rows) == 0 {
+		return
+	}
 	p.say("  single: median time from write to callback. work, CPU: per message. calls:\n" +
 		"  system calls that read or write. * by a clock inside the callback: that is no\n" +
 		"  latency, nothing of the library is in it.\n")

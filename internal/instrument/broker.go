@@ -20,10 +20,13 @@ import (
 // sessions make the broker's side of a connection, by protocol.
 var sessions = map[string]func() proto.Server{
 	"mqtt":    func() proto.Server { return mqtt.NewServer(&mqtt.ServerConfig{}) },
-	"nats":    func() proto.Server { return nats.NewServer(&nats.ServerConfig{MaxPayload: 64 << 20}) },
+	"nats":    func() proto.Server { return nats.NewServer(&nats.ServerConfig{MaxPayload: maxPayload}) },
 	"redis":   func() proto.Server { return resp.NewServer(&resp.ServerConfig{}) },
 	"amqp091": func() proto.Server { return amqp091.NewServer(&amqp091.ServerConfig{}) },
 }
+
+// maxPayload is the largest message, in bytes.
+const maxPayload = 64 << 20
 
 // Broker waits for clients on a port of the loopback interface.
 type Broker struct {
@@ -57,16 +60,7 @@ var ErrNobody = errors.New("the client did not connect and subscribe in time")
 // Accept waits for the next client that connects and subscribes.
 func (b *Broker) Accept(ctx context.Context, patience time.Duration) (*Client, error) {
 	end := time.Now().Add(patience)
-	if l, ok := b.listener.(*net.TCPListener); ok {
-		if err := l.SetDeadline(end); err != nil {
-			return nil, err
-		}
-	}
-	conn, err := b.listener.Accept()
-	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrNobody, err)
-	}
-	c, err := newClient(conn, b.tls, b.session())
+	c, err := b.Connect(patience)
 	if err != nil {
 		return nil, err
 	}
@@ -83,4 +77,18 @@ func (b *Broker) Accept(ctx context.Context, patience time.Duration) (*Client, e
 		err = context.Cause(ctx)
 	}
 	return nil, errors.Join(err, c.Close())
+}
+
+// Connect waits for the next client that opens a connection.
+func (b *Broker) Connect(patience time.Duration) (*Client, error) {
+	if l, ok := b.listener.(*net.TCPListener); ok {
+		if err := l.SetDeadline(time.Now().Add(patience)); err != nil {
+			return nil, err
+		}
+	}
+	conn, err := b.listener.Accept()
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrNobody, err)
+	}
+	return newClient(conn, b.tls, b.session())
 }

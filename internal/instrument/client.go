@@ -6,11 +6,14 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"slices"
 	"sync"
 	"time"
 
 	"github.com/mqlab/mqlab/internal/clock"
 	"github.com/mqlab/mqlab/internal/proto"
+	"github.com/mqlab/mqlab/internal/proto/mqtt"
+	"github.com/mqlab/mqlab/internal/proto/nats"
 )
 
 // Client is a library's connection, seen from the broker.
@@ -25,7 +28,44 @@ type Client struct {
 	sub        uint64
 	subscribed chan struct{}
 	ended      chan struct{}
+	connected  int64 // when it was accepted; 0 = not yet
+	heardAt    int64 // when its subscription came; 0 = not yet
+	pings      []int64
 	err        error // why it ended
+}
+
+// Connected is when the client's connection was accepted, ns; 0 = not yet.
+func (c *Client) Connected() int64 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.connected
+}
+
+// Subscribed is when the client subscribed, ns; 0 = not yet.
+func (c *Client) Subscribed() int64 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.heardAt
+}
+
+// Pings are when the client asked whether the broker is there.
+func (c *Client) Pings() []int64 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.Clone(c.pings)
+}
+
+// Ended is closed when the connection has ended.
+func (c *Client) Ended() <-chan struct{} { return c.ended }
+
+// Cut ends the connection at once, as a broken network does: what is in the socket is gone.
+func (c *Client) Cut() error {
+	if err := c.socket.SetLinger(0); err != nil {
+		return err
+	}
+	err := c.socket.Close()
+	<-c.ended
+	return err
 }
 
 func newClient(conn net.Conn, config *tls.Config, session proto.Server) (*Client, error) {
@@ -38,6 +78,11 @@ func newClient(conn net.Conn, config *tls.Config, session proto.Server) (*Client
 		return nil, err
 	}
 	if config != nil {
+		if _, upgrades := session.(*nats.Server); upgrades { // it says so in plain text first
+			if _, err := conn.Write(nats.AppendInfo(nil, &nats.Info{ServerID: "MQLAB", Version: "2.0.0", Proto: 1, TLSRequired: true, MaxPayload: maxPayload})); err != nil {
+				return nil, err
+			}
+		}
 		c.conn = tls.Server(conn, config)
 	} else {
 		raw, err := newRawSocket(socket)
@@ -60,6 +105,7 @@ func (c *Client) flush() (err error) {
 		if c.raw != nil {
 			err = c.raw.write(c.out)
 		} else {
+			_ = c.conn.SetWriteDeadline(time.Now().Add(hanging)) // a connection of TCP has deadlines
 			_, err = c.conn.Write(c.out)
 		}
 		c.out = c.out[:0]
@@ -106,17 +152,46 @@ func (c *Client) feed(in []byte) (used int, err error) {
 	for {
 		n, out, err := c.session.Feed(clock.Now(), in[used:], c.out, &ev)
 		c.out = out
+		if n > 0 && c.pinged(in[used:]) {
+			c.pings = append(c.pings, clock.Now())
+		}
 		used += n
 		if err != nil {
 			return used, errors.Join(err, c.flush())
 		}
-		if ev.Kind == proto.Subscribed && c.topic == nil {
-			c.topic, c.sub = append([]byte{}, ev.Topic...), ev.Token
-			close(c.subscribed)
-		}
+		c.note(&ev)
 		if n == 0 && ev.Kind == proto.None {
 			return used, c.flush()
 		}
+	}
+}
+
+// pinged: the packet at the begin of in asks whether the broker is there (MQTT 3.1.1, 3.12: PINGREQ).
+func (c *Client) pinged(in []byte) bool {
+	_, is := c.session.(*mqtt.Server)
+	return is && in[0] == 0xC0
+}
+
+// Tick does what the protocol does by time; an error ends the connection, as that of a client that was silent for too long.
+func (c *Client) Tick() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	_, out, err := c.session.Tick(clock.Now(), c.out)
+	c.out = out
+	if err != nil {
+		return errors.Join(err, c.socket.Close())
+	}
+	return c.flush()
+}
+
+// note keeps what an event tells, with the lock held.
+func (c *Client) note(ev *proto.Event) {
+	switch {
+	case ev.Kind == proto.Ready:
+		c.connected = clock.Now()
+	case ev.Kind == proto.Subscribed && c.topic == nil:
+		c.topic, c.sub, c.heardAt = append([]byte{}, ev.Topic...), ev.Token, clock.Now()
+		close(c.subscribed)
 	}
 }
 

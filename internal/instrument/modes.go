@@ -57,10 +57,42 @@ func (c *Client) Burst(ctx context.Context, l Load) (Sent, error) {
 	return c.each(ctx, l, func(int) {})
 }
 
-// Paced sends messages on a schedule, one every interval.
-func (c *Client) Paced(ctx context.Context, l Load, interval time.Duration) (Sent, error) {
+// Paced sends messages on a schedule, one every interval; the first is due at begin.
+func (c *Client) Paced(ctx context.Context, l Load, interval time.Duration) (sent Sent, begin int64, err error) {
+	begin = clock.Now() + int64(interval)
+	sent, err = c.each(ctx, l, func(i int) { pace(begin + int64(i)*int64(interval)) })
+	return sent, begin, err
+}
+
+// Stamped is Paced, and has the kernel say when each message left to the network device; 0 = it did not.
+func (c *Client) Stamped(ctx context.Context, l Load, interval time.Duration) (sent, left Sent, err error) {
+	left = make(Sent, l.Messages)
+	if c.raw != nil && c.raw.stampSends(true) == nil {
+		defer func() { _ = c.raw.stampSends(false) }()
+	}
 	begin := clock.Now() + int64(interval)
-	return c.each(ctx, l, func(i int) { pace(begin + int64(i)*int64(interval)) })
+	sent, err = c.each(ctx, l, func(i int) {
+		pace(begin + int64(i)*int64(interval) - stampsBefore)
+		if i > 0 {
+			left[i-1] = c.stamp()
+		}
+		pace(begin + int64(i)*int64(interval))
+	})
+	pace(clock.Now() + int64(interval))
+	if len(sent) == l.Messages && l.Messages > 0 {
+		left[l.Messages-1] = c.stamp()
+	}
+	return sent, left, err
+}
+
+// stampsBefore is how long before a message is due the stamp of the one before is read, ns.
+const stampsBefore = 100_000
+
+func (c *Client) stamp() int64 {
+	if c.raw == nil {
+		return 0
+	}
+	return c.raw.left()
 }
 
 // Paired sends one message at a time, each round one to every client in a random order, so that all see the same host. A client that
@@ -111,24 +143,28 @@ type Freezer interface {
 }
 
 // Drain queues as many messages of a load in the socket as it takes while the client's process is stopped, and then lets it go on: what
-// follows is the library's work alone, without sender and wake-ups. It needs a plain connection.
+// follows is the library's work alone, without sender and wake-ups. Of an encrypted connection it queues what fits for sure.
 func (c *Client) Drain(ctx context.Context, l Load, process Freezer) (d Drained, err error) {
-	if c.raw == nil {
-		return d, errors.New("drain needs a connection without TLS")
-	}
 	payload, err := Payload(l.Payload)
 	if err != nil {
 		return d, err
 	}
-	if _, err := c.Grow(sendBuffer); err != nil {
+	room, err := c.Grow(sendBuffer)
+	if err != nil {
 		return d, err
+	}
+	if c.raw == nil {
+		l.Messages = min(l.Messages, room/4/(l.Payload+encryptedOverhead))
 	}
 	if err := process.Pause(); err != nil {
 		return d, err
 	}
 	for d.Messages < l.Messages && ctx.Err() == nil {
 		Number(payload, l.First+uint32(d.Messages))
-		if _, err = c.Send(payload, l.QoS, false); err != nil {
+		if c.raw == nil && c.Room(l.QoS) == 0 {
+			break
+		}
+		if _, err = c.Send(payload, l.QoS, c.raw == nil); err != nil {
 			break
 		}
 		d.Messages++
@@ -139,6 +175,10 @@ func (c *Client) Drain(ctx context.Context, l Load, process Freezer) (d Drained,
 	d.Thawed = clock.Now()
 	return d, errors.Join(err, process.Resume(), c.Flush())
 }
+
+// encryptedOverhead is more than what a message takes besides its payload, with TLS; the kernel counts its own structures as well, which
+// is why a quarter of the buffer is used, only.
+const encryptedOverhead = 1024
 
 // sendBuffer is what the socket is asked to hold while the client is stopped, in bytes.
 const sendBuffer = 128 << 20

@@ -22,3 +22,7 @@ func (r *rawSocket) writeNow([]byte) (int, error) {
 }
 
 func grow(c *net.TCPConn, bytes int) (int, error) { return bytes, c.SetWriteBuffer(bytes) }
+
+func (r *rawSocket) stampSends(bool) error { return errors.New("sends are stamped on Linux only") }
+
+func (r *rawSocket) left() int64 { return 0 }

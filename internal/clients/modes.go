@@ -1,0 +1,141 @@
+package clients
+
+import (
+	"context"
+	"time"
+
+	"github.com/mqlab/mqlab/internal/clock"
+	"github.com/mqlab/mqlab/internal/instrument"
+	"github.com/mqlab/mqlab/internal/ktrace"
+)
+
+// Mode is a way of sending messages to a client.
+type Mode string
+
+// The modes.
+const (
+	DrainMode     Mode = "drain"     // queued while the client is stopped: the work per message
+	PairedMode    Mode = "paired"    // one message at a time, to all clients in turn: its latency
+	PacedMode     Mode = "paced"     // on a schedule, one client alone
+	BurstMode     Mode = "burst"     // as fast as the client takes them: throughput, never ranked
+	BreakdownMode Mode = "breakdown" // one at a time, watched by the kernel: where the time goes
+)
+
+// Modes are all modes, in the order in which they are carried out.
+func Modes() []Mode { return []Mode{PairedMode, DrainMode, PacedMode, BurstMode, BreakdownMode} }
+
+// The least interval between two messages to a client, and the rate in bytes that it grows with.
+const (
+	leastInterval = time.Millisecond
+	pacedBytes    = 100e6 // a second
+)
+
+// interval is that of a schedule for one client alone.
+func (s *session) interval() time.Duration {
+	return max(leastInterval, time.Duration(float64(s.payload)/pacedBytes*1e9))
+}
+
+// load is n messages with the client's next numbers.
+func (s *session) load(p *present, n int) instrument.Load {
+	return instrument.Load{Messages: n, Payload: s.payload, QoS: s.qos, First: uint32(p.taken.messages)}
+}
+
+// sent books a batch, and waits until the client has taken it.
+func (s *session) sent(ctx context.Context, p *present, b batch) batch {
+	b.number = len(b.sent)
+	p.taken.messages += b.number
+	p.process.Settle(ctx, uint64(p.taken.messages))
+	return b
+}
+
+// paced sends messages on a schedule.
+func (s *session) paced(ctx context.Context, p *present) {
+	load, interval := s.load(p, s.o.Paced), s.interval()
+	sent, begin, err := p.client.Paced(ctx, load, interval)
+	b := s.sent(ctx, p, batch{first: load.First, sent: sent})
+	p.taken.paced, p.err = &b, err
+	p.taken.pacedEvery = interval
+	for i, at := range sent {
+		if at > begin+int64(i)*int64(interval)+int64(interval)/2 {
+			p.taken.pacedLate++
+		}
+	}
+}
+
+// burst sends messages as fast as the client takes them.
+func (s *session) burst(ctx context.Context, p *present, round int) {
+	load := s.load(p, s.drained())
+	sent, err := p.client.Burst(ctx, load)
+	p.taken.bursts = append(p.taken.bursts, s.sent(ctx, p, batch{round: round, first: load.First, sent: sent}))
+	p.err = err
+}
+
+// trace sends messages one at a time while the kernel's events are read, and then has the system calls of a drain counted.
+func (s *session) trace(ctx context.Context, p *present) {
+	counter, err := ktrace.Count(p.process.PID)
+	if err == nil {
+		defer counter.Close()
+	}
+	var watcher *ktrace.Watcher
+	if err == nil {
+		if watcher, err = ktrace.Watch(p.process.PID, s.cores); err == nil {
+			defer watcher.Close()
+		}
+	}
+	if err != nil {
+		p.taken.untraced = err.Error()
+	}
+	load := s.load(p, s.o.Traced)
+	sent, left, err := p.client.Stamped(ctx, load, max(s.interval(), time.Duration(len(s.here))*s.o.Interval))
+	if counter != nil {
+		p.taken.calls = new(counter.Calls())
+	}
+	if watcher != nil {
+		p.taken.events, p.taken.eventsLost = watcher.Events()
+	}
+	b := s.sent(ctx, p, batch{first: load.First, sent: sent})
+	p.taken.traced, p.taken.left, p.err = &b, left, err
+	if counter == nil || p.err != nil {
+		return
+	}
+	before := counter.Calls()
+	load = s.load(p, s.drained())
+	d, err := p.client.Drain(ctx, load, p.process)
+	if p.err = err; err != nil || d.Messages == 0 {
+		return
+	}
+	p.taken.messages += d.Messages
+	p.process.Settle(ctx, uint64(p.taken.messages))
+	p.taken.callsDrain = new(float64(counter.Calls()-before) / float64(d.Messages))
+}
+
+// each carries out a mode for every client that is able, one after the other in a random order.
+func (s *session) each(ctx context.Context, mode Mode, rounds int, do func(p *present, round int)) {
+	if !s.o.has(mode) {
+		return
+	}
+	for round := range rounds {
+		for _, i := range s.random.Perm(len(s.here)) {
+			if p := s.here[i]; p.err == nil && ctx.Err() == nil {
+				do(p, round)
+			}
+		}
+	}
+}
+
+// single sends the rounds of single messages, and takes what they used.
+func (s *session) single(ctx context.Context) {
+	if !s.o.has(PairedMode) {
+		return
+	}
+	began, before := clock.Now(), s.usage()
+	for round := range s.o.Rounds {
+		s.paired(ctx, s.o.Lone, &round)
+	}
+	for i, p := range s.here {
+		p.taken.elapsed = clock.Now() - began
+		if p.process != nil {
+			p.taken.single = p.process.Usage().Sub(before[i])
+		}
+	}
+}
