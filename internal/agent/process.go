@@ -231,8 +231,7 @@ func (p *Process) Taken() uint64 {
 }
 
 // Settle waits until the agent has taken n samples and no more come, or until none came for a while; pauses of a runtime count as samples,
-// so that n alone does not show that the last message came. An agent that cannot tell before its end is done when it has not run for a
-// while.
+// so that n alone does not show that the last message came. One that cannot tell before its end is done when it has not run for a while.
 func (p *Process) Settle(ctx context.Context, n uint64) {
 	const look = 2 * time.Millisecond
 	const calm, still, asleep = 10, 500, 25 // looks without a new sample: with n of them, with less, and where its samples are not seen
@@ -248,7 +247,7 @@ func (p *Process) Settle(ctx context.Context, n uint64) {
 		if same++; taken >= n && same >= calm {
 			return
 		}
-		if taken == 0 {
+		if taken == 0 && p.Language == Node {
 			now := p.ran()
 			if rest++; now != ran {
 				ran, rest = now, 0

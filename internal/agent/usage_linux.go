@@ -37,24 +37,16 @@ func (p *Process) Usage() (u Usage) {
 }
 
 // ran is how long the process's threads have run.
-func (p *Process) ran() (sum time.Duration) {
-	dir := "/proc/" + strconv.Itoa(p.PID) + "/task"
-	entries, _ := os.ReadDir(dir)
-	for _, e := range entries {
-		if f := strings.Fields(text(dir + "/" + e.Name() + "/schedstat")); len(f) > 1 {
-			sum += time.Duration(number(f[0]))
-		}
-	}
-	return sum
+func (p *Process) ran() time.Duration {
+	ran, _, _ := procstat.Host.TotalScheduled(p.PID)
+	return ran
 }
 
 // Memory is what the process takes, in bytes: its own memory, and of what it shares its proportion; where the kernel does not tell that,
 // all that is resident.
 func (p *Process) Memory() uint64 {
-	for line := range strings.Lines(text("/proc/" + strconv.Itoa(p.PID) + "/smaps_rollup")) {
-		if value, ok := strings.CutPrefix(line, "Pss:"); ok {
-			return number(strings.TrimSuffix(strings.TrimSpace(value), " kB")) * 1024
-		}
+	if bytes, err := procstat.Host.Proportional(p.PID); err == nil {
+		return bytes
 	}
 	return p.Usage().ResidentKiB * 1024
 }

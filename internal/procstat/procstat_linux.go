@@ -127,6 +127,25 @@ func (p Proc) Resident(pid int) (uint64, error) {
 	return f[1] * uint64(os.Getpagesize()), nil
 }
 
+// Proportional is the main memory that a process uses, in bytes, with of what it shares its proportion only (smaps_rollup: Pss).
+func (p Proc) Proportional(pid int) (uint64, error) {
+	name := p.file(pid, "smaps_rollup")
+	text, err := os.ReadFile(name)
+	if err != nil {
+		return 0, err
+	}
+	for line := range strings.Lines(string(text)) {
+		if value, ok := strings.CutPrefix(line, "Pss:"); ok {
+			kib, err := strconv.ParseUint(strings.TrimSuffix(strings.TrimSpace(value), " kB"), 10, 64)
+			if err != nil {
+				return 0, fmt.Errorf("%s: %w", name, err)
+			}
+			return kib * 1024, nil
+		}
+	}
+	return 0, fmt.Errorf("%s: there is no Pss", name)
+}
+
 // Faults is how many pages a process had to wait for: minor ones without, major ones with a read from a disk (stat).
 func (p Proc) Faults(pid int) (minor, major uint64, err error) {
 	name := p.file(pid, "stat")
