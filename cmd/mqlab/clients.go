@@ -2,13 +2,11 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -201,26 +199,13 @@ func (f *clientsFlags) run(ctx context.Context, stdout io.Writer, o *clients.Opt
 	if stopped != nil && !errors.Is(stopped, trial.ErrInterrupted) {
 		return errors.Join(stopped, folder.Finish(nil))
 	}
-	if err := folder.Finish(r); err != nil {
-		return err
-	}
-	if err := showClients(stdout, r, f.json); err != nil {
+	if err := finishClients(stdout, folder, r, f.json); err != nil {
 		return err
 	}
 	if stopped != nil {
 		return exitError{exitInterrupted, fmt.Errorf("interrupted; what was measured is in %s", folder.Dir())}
 	}
 	return clientsVerdict(r)
-}
-
-func showClients(w io.Writer, r *clients.Result, asJSON bool) error {
-	if !asJSON {
-		return clients.Text(w, r)
-	}
-	e := json.NewEncoder(w)
-	e.SetIndent("", "  ")
-	e.SetEscapeHTML(false)
-	return e.Encode(r)
 }
 
 // clientsVerdict is an error if a client gave no valid result.
@@ -238,28 +223,4 @@ func clientsVerdict(r *clients.Result) error {
 		return nil
 	}
 	return exitError{exitInvalid, fmt.Errorf("not valid: %d of %d cells; %s: %s", invalid, len(r.Cells), first.Client, first.Invalid)}
-}
-
-// openClients reads the result of a comparison of client libraries again; nil if the run is none.
-func openClients(dir string, m *run.Manifest) (*clients.Result, error) {
-	if m.Scenario != clientsScenario {
-		return nil, nil
-	}
-	b, err := os.ReadFile(filepath.Join(dir, "summary.json"))
-	if err != nil {
-		return nil, fmt.Errorf("%s: the comparison did not come to its end: %w", dir, plainly(err))
-	}
-	r := &clients.Result{}
-	return r, json.Unmarshal(b, r)
-}
-
-// showClients shows a comparison of client libraries again. It has text and JSON only.
-func (f *reportFlags) showClients(w io.Writer, r *clients.Result, err error) error {
-	if err != nil {
-		return err
-	}
-	if f.format != "text" && f.format != "json" || f.trial > 0 || len(f.limits) > 0 {
-		return usageError("a comparison of client libraries is shown as text or json, as a whole")
-	}
-	return showClients(w, r, f.format == "json")
 }

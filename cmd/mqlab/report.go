@@ -23,6 +23,7 @@ const htmlFormat = "html"
 type reportFlags struct {
 	gateFlags
 	format, root string
+	language     string
 	trials       bool
 	trial        int
 	histogram    string
@@ -54,8 +55,12 @@ be decided.`,
 			if err != nil {
 				return err
 			}
-			if c, err := openClients(dir, &r.Manifest); err != nil || c != nil {
-				return f.showClients(cmd.OutOrStdout(), c, err)
+			c, err := openClients(dir, &r.Manifest)
+			switch {
+			case err != nil:
+				return err
+			case c != nil:
+				return f.showClients(cmd.OutOrStdout(), c, clientsShown(&r.Manifest, dir))
 			}
 			return f.show(cmd.OutOrStdout(), dir, r)
 		},
@@ -63,7 +68,8 @@ be decided.`,
 	flags := cmd.Flags()
 	flags.StringVar(&f.format, "format", "text", "one of "+strings.Join(formats(), ", "))
 	flags.StringVar(&f.root, "out", runsDir, "folder of run folders, to find the latest in")
-	flags.BoolVar(&f.trials, "trials", false, "show every trial")
+	flags.BoolVar(&f.trials, "trials", false, "show every trial (of client libraries: every payload)")
+	flags.StringVar(&f.language, "lang", "en", "of the traps of client libraries: en, zh")
 	flags.IntVar(&f.trial, "trial", 0, "show trial `N` only")
 	flags.StringVar(&f.histogram, "histogram", "", "of --trial: the percentile distribution (.hgrm, in microseconds) of `METRIC`, such as service")
 	flags.Lookup("histogram").NoOptDefVal = ledger.Response.String()
@@ -81,6 +87,8 @@ func (f *reportFlags) check() error {
 	switch {
 	case !slices.Contains(formats(), f.format):
 		return usageError("unknown format %q: there are %s", f.format, strings.Join(formats(), ", "))
+	case f.language != "en" && f.language != "zh":
+		return usageError("unknown language %q: there are en, zh", f.language)
 	case f.trial == 0 && (f.histogram != "" || f.samples):
 		return usageError("--histogram and --samples are of one trial: give --trial N")
 	case f.histogram != "" && f.samples:

@@ -67,7 +67,7 @@ func (s *Stack) pile(f *frame, p *Pile, y, thick float64) {
 		}
 		x, to := f.px(from), f.px(from+v)
 		say := s.Parts[k] + ": " + s.X.write(v)
-		f.c.raw(`<g class="s s%d" data-part="%s" data-t="%s"><title>%s</title>`, k%styles, escape(s.Parts[k]), escape(s.X.write(v)), escape(say))
+		f.c.raw(`<g class="s s%d" data-name="%s" data-t="%s"><title>%s</title>`, k%styles, escape(s.Parts[k]), escape(s.X.write(v)), escape(say))
 		f.c.part(k, x, y, to-x, thick)
 		f.c.raw(`</g>`)
 		from += v

@@ -47,7 +47,8 @@ type Figure struct {
 	Median float64 `json:"median"`
 	Low    float64 `json:"ci_low"`
 	High   float64 `json:"ci_high"`
-	Best   bool    `json:"best,omitempty"` // cannot be told apart from the best
+	Marks  string  `json:"marks,omitempty"` // two without a common one are different
+	Best   bool    `json:"best,omitempty"`  // cannot be told apart from the best, as others can
 }
 
 // Use is what a library is chosen for.
@@ -120,8 +121,8 @@ func (r *Result) matrix(p Point, names []string) Matrix {
 			continue
 		}
 		t := Traits{
-			Client: name, PerSecond: r.figure(Drain, p, name).inverse(), Added: r.figure(Excess, p, name), Jitter: r.figure(Jitter, p, name),
-			CPU: r.figure(CPU, p, name), Memory: c.Resident, Lines: agents.Lines(name), Traps: len(Traps(name)),
+			Client: name, PerSecond: r.Figure(Drain, p, name).inverse(), Added: r.Figure(Excess, p, name), Jitter: r.Figure(Jitter, p, name),
+			CPU: r.Figure(CPU, p, name), Memory: c.Resident, Lines: agents.Lines(name), Traps: len(Traps(name)),
 		}
 		t.LeastMem = slices.Contains(least, name)
 		m.Rows = append(m.Rows, t)
@@ -129,18 +130,25 @@ func (r *Result) matrix(p Point, names []string) Matrix {
 	return m
 }
 
-// figure is a client's place in a ranking, nil if it has none.
-func (r *Result) figure(m Metric, p Point, client string) *Figure {
-	k := r.Ranking(m, p)
-	if k == nil {
+// Figure is what the rounds of a client say by a metric, with its marks in the ranking if it is ranked; nil if nothing is known.
+func (r *Result) Figure(m Metric, p Point, client string) *Figure {
+	c := r.Cell(client, p.Payload, p.QoS)
+	if c == nil || c.Invalid != "" || len(c.Rounds(m)) == 0 {
 		return nil
 	}
-	for _, row := range k.Rows {
-		if row.Client == client {
-			return &Figure{row.Median, row.Low, row.High, alike(row.Marks, k.Rows[0].Marks)}
+	f := &Figure{Median: stat.Median(c.Rounds(m))}
+	if ci, ok := stat.BootstrapCI(c.Rounds(m)); ok {
+		f.Low, f.High = ci.Low, ci.High
+	}
+	if k := r.Ranking(m, p); k != nil {
+		for _, row := range k.Rows {
+			if row.Client == client {
+				f.Marks = row.Marks
+				f.Best = alike(row.Marks, k.Rows[0].Marks) && slices.ContainsFunc(k.Rows, func(o Ranked) bool { return !alike(o.Marks, k.Rows[0].Marks) })
+			}
 		}
 	}
-	return nil
+	return f
 }
 
 // inverse turns ns per message into messages per second.
@@ -148,7 +156,7 @@ func (f *Figure) inverse() *Figure {
 	if f == nil || f.Median <= 0 {
 		return nil
 	}
-	i := &Figure{Median: 1e9 / f.Median, Best: f.Best}
+	i := &Figure{Median: 1e9 / f.Median, Marks: f.Marks, Best: f.Best}
 	if f.Low > 0 && f.High > 0 {
 		i.Low, i.High = 1e9/f.High, 1e9/f.Low
 	}
@@ -177,7 +185,7 @@ func (r *Result) choose(use Use, p Point, names []string) Choice {
 	}
 	k := r.Ranking(metricOf[use], p)
 	for _, name := range names {
-		if f := r.figure(metricOf[use], p, name); f == nil {
+		if f := r.Figure(metricOf[use], p, name); f == nil {
 			c.Unknown = append(c.Unknown, name)
 		}
 	}

@@ -1,0 +1,4 @@
+package show
+
+// whereTimeGoes shows the parts of a lone message's time.
+func (p *page) whereTimeGoes() {}
