@@ -107,7 +107,8 @@ var rules = []rule{
 	{"internal/capacity", readers("internal/stat", "internal/summary", "internal/gate", "internal/search", "internal/engine", "internal/proto"), "what a search found is read from its trials"},
 	{"internal/report", readers("internal/stat", "internal/summary", "internal/gate", "internal/chart", "internal/capacity", "internal/search", "internal/engine", "internal/proto"), "after a run everything only reads"},
 	{"internal/diagnose", nil, "a leaf: pure; what reads runs, captures and processes for it is above"},
-	{"internal/advise", readers("internal/stat", "internal/summary", "internal/diagnose"), "after a run everything only reads"},
+	{"internal/findings", readers(), "reads a trial for a diagnosis"},
+	{"internal/advise", readers("internal/stat", "internal/summary"), "after a run everything only reads"},
 }
 
 // readers are the packages that what comes after a run may need: the folder and what it is made of.
@@ -115,6 +116,7 @@ func readers(more ...string) []string {
 	return append([]string{
 		"internal/run", "internal/plan", "internal/energy", "internal/search", "internal/link", "internal/ledger", "internal/hist", "internal/monitor", "internal/scenario", "internal/stamp",
 		"internal/clock", "internal/guard/proctree", "internal/procstat", // of monitor, whose samples are read
+		"internal/diagnose", "internal/findings",
 	}, more...)
 }
 

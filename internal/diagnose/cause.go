@@ -35,6 +35,8 @@ const (
 	Handshake         Cause = "handshake"
 	GeneratorLate     Cause = "generator_late"
 	HostNoise         Cause = "host_noise"
+	Outage            Cause = "outage"    // the network or the broker was away
+	LinkFull          Cause = "link_full" // the network's queue, for want of capacity
 )
 
 // needs says what evidence a cause can be decided by: any of them is enough.
@@ -44,6 +46,7 @@ var needs = map[Cause][]Source{
 	Throttling: {RunQueue, Broker}, Backlog: {Times}, MemoryGrowth: {Memory}, KeepAlivePeriod: {Times}, Periodic: {Times},
 	PacketLoss: {Capture, Sockets}, NotReading: {Capture}, DiskWrite: {Threads}, BrokerStall: {Broker}, ResourceAlarm: {Events}, PowerSave: {Times},
 	DeadPeer: {Events, Capture}, ClockSkew: {Times}, Handshake: {Events, Times}, GeneratorLate: {Schedule}, HostNoise: {Control},
+	Outage: {Events}, LinkFull: {Link},
 }
 
 // Causes are all that can be named, in the order of the constants above.
@@ -51,7 +54,7 @@ func Causes() []Cause {
 	return []Cause{
 		LoopSleep, PollSleep, DelayedAck, Coalescing, WindowFull, BlockedCallback, CallbackKeepAlive, GCPause, CPUContention, Throttling,
 		Backlog, MemoryGrowth, KeepAlivePeriod, Periodic, PacketLoss, NotReading, DiskWrite, BrokerStall, ResourceAlarm, PowerSave, DeadPeer,
-		ClockSkew, Handshake, GeneratorLate, HostNoise,
+		ClockSkew, Handshake, GeneratorLate, HostNoise, Outage, LinkFull,
 	}
 }
 

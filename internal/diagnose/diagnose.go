@@ -67,6 +67,7 @@ const (
 	Memory    Source = "memory"
 	Events    Source = "events" // connections lost and made, faults, alarms
 	Window    Source = "window" // of unacknowledged messages
+	Link      Source = "link"   // the network's own counters
 )
 
 // Input is all that is known.

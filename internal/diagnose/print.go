@@ -34,10 +34,17 @@ type FindingSaid struct {
 	Cause    Cause    `json:"cause"`
 	What     string   `json:"what"`
 	Side     string   `json:"side,omitempty"`
-	Share    float64  `json:"share"`
+	Share    float64  `json:"share,omitempty"` // absent: it is no part of the excess, or latency is not known
+	Spans    []Stay   `json:"spans,omitempty"`
 	Evidence []string `json:"evidence"`
 	Advice   string   `json:"advice"`
 	Verify   string   `json:"verify"`
+}
+
+// Stay is when a cause held: of a run since its measure window opened, otherwise by the clock of the input.
+type Stay struct {
+	Start int64 `json:"start_ns"`
+	End   int64 `json:"end_ns"`
 }
 
 // GapSaid is a cause that could not be decided.
@@ -55,16 +62,22 @@ func (r *Result) In(language string) *Said {
 		Unexplained: r.Unexplained, Findings: []FindingSaid{}, Undecided: []GapSaid{},
 	}
 	for i := range r.Findings {
-		f := &r.Findings[i]
-		t := f.In(language)
-		s.Findings = append(s.Findings, FindingSaid{
-			Cause: f.Cause, What: t.What, Side: f.Side, Share: f.Share, Evidence: t.Evidence, Advice: t.Fix, Verify: t.Verify,
-		})
+		s.Findings = append(s.Findings, r.Findings[i].Said(language))
 	}
 	for _, g := range r.Undecided {
 		s.Undecided = append(s.Undecided, GapSaid{g.Cause, g.Needs, g.In(language)})
 	}
 	return s
+}
+
+// Said says a finding as JSON has it.
+func (f *Finding) Said(language string) FindingSaid {
+	t := f.In(language)
+	said := FindingSaid{Cause: f.Cause, What: t.What, Side: f.Side, Share: f.Share, Evidence: t.Evidence, Advice: t.Fix, Verify: t.Verify}
+	for _, x := range f.Spans {
+		said.Spans = append(said.Spans, Stay{x.From, x.To})
+	}
+	return said
 }
 
 // Print writes a diagnosis as text. wrap prints a paragraph behind a head, as wide as the screen.

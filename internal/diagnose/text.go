@@ -21,6 +21,14 @@ func figure(x float64) string { return strconv.FormatFloat(x, 'f', 2, 64) }
 
 func factor(x float64) string { return strconv.FormatFloat(x, 'g', 3, 64) + "×" }
 
+// number is a figure without unit, with no more digits than count.
+func number(x float64) string {
+	if x >= 100 || x <= -100 {
+		return strconv.FormatFloat(x, 'f', 0, 64)
+	}
+	return strconv.FormatFloat(x, 'g', 3, 64)
+}
+
 // size is bytes with a unit.
 func size(bytes float64) string {
 	for _, unit := range []string{"B", "KiB", "MiB"} {

@@ -41,6 +41,8 @@ var sources = []source{
 	{"metrics", "metric", "Times and metrics", false, false},
 	{"reasons", "reason", "Reasons that make a trial invalid or worth a warning", false, false},
 	{"bottlenecks", "bottleneck", "Bottlenecks", false, false},
+	{"causes", "cause", "Causes of slow messages, in findings and of mqlab diagnose", false, false},
+	{"sources", "evidence", "Evidence that a diagnosis needs", false, true},
 	{"guarantees", "guarantee", "Guarantees", false, true},
 	{"durabilities", "durability", "Durabilities", false, false},
 	{"phases", "phase", "Phases of a trial", false, false},

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mqlab/mqlab/internal/diagnose"
 	"github.com/mqlab/mqlab/internal/gate"
 	"github.com/mqlab/mqlab/internal/ledger"
 	"github.com/mqlab/mqlab/internal/run"
@@ -42,6 +43,10 @@ func printed(t *testing.T) map[string]words {
 	for _, l := range summary.Limiters {
 		p["bottlenecks"] = append(p["bottlenecks"], string(l))
 	}
+	for _, c := range append(diagnose.Causes(), diagnose.None, diagnose.Unexplained, diagnose.TooFew) {
+		p["causes"] = append(p["causes"], string(c))
+	}
+	p["sources"] = constants(t, "../diagnose/diagnose.go", "")
 	p["links"] = append(constants(t, "../link/emulate/emulate.go", ""), "GET /", "POST /set", "POST /cut", "POST /mend")
 	p["guarantees"] = constants(t, "../plan/guarantee.go", "")
 	p["durabilities"] = constants(t, "../plan/durability.go", "")

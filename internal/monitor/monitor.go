@@ -36,6 +36,7 @@ type Sample struct {
 	RunWaitSeconds float64    `json:"run_wait_seconds,omitempty"` // ready to run, but waited for a CPU; sum over threads
 	Busiest        *Thread    `json:"busiest_thread,omitempty"`   // since the sample before; absent in the first one
 	TCP            *TCPTotals `json:"tcp,omitempty"`              // of its connections
+	Quota          *Quota     `json:"quota,omitempty"`            // of its CPU, where it is held to one
 
 	// Of the host. Seconds are sums over its cores.
 	Cores           int      `json:"cores,omitempty"`
@@ -51,6 +52,13 @@ type Thread struct {
 	Seconds        float64 `json:"seconds"` // between the samples
 	CPUSeconds     float64 `json:"cpu_seconds"`
 	RunWaitSeconds float64 `json:"run_wait_seconds"` // ready to run, but waited for a CPU
+}
+
+// Quota counts the periods of a CPU quota, since it was set.
+type Quota struct {
+	Periods          uint64  `json:"periods"`           // in which there was something to do
+	Throttled        uint64  `json:"throttled"`         // of these, in which it was used up
+	ThrottledSeconds float64 `json:"throttled_seconds"` // of waiting for the next period, sum over cores
 }
 
 // TCPTotals are sums of what TCP_INFO says about connections, since each was made.

@@ -38,6 +38,7 @@ func build(s *summary.Summary, o *Options) *document {
 		v.blocks = slices.Insert(v.blocks, 0, block(groups[0].rows[0].inOneSentence()))
 	}
 	d.limits(o.Gate)
+	d.why(s, o)
 	if o.Searches != nil {
 		d.found(o.Searches)
 	} else {

@@ -38,6 +38,7 @@ func buildHTML(s *summary.Summary, r *run.Run, o *Options) *document {
 	p.head(s)
 	p.answer()
 	p.limits(o.Gate)
+	p.why()
 	if o.Searches != nil {
 		p.foundCharts()
 	} else {

@@ -5,6 +5,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"strings"
@@ -20,10 +21,14 @@ type Options struct {
 	Trials bool   // text and markdown: one row for every trial, too
 	Dir    string // the run's folder, to be named in text and markdown; may be empty
 
+	Language string // of findings, one of diagnose.Languages; "" = en
+
 	Gate *gate.Gate // what came of the run's limits; nil if it has none
 
 	Searches []capacity.Result // what a run of searches found; nil for any other run
 }
+
+func (o *Options) language() string { return cmp.Or(o.Language, "en") }
 
 // Formats are the names that Write knows.
 var Formats = []string{"text", "json", "csv", "markdown"}

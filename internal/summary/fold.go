@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/mqlab/mqlab/internal/findings"
 	"github.com/mqlab/mqlab/internal/hist"
 	"github.com/mqlab/mqlab/internal/ledger"
 	"github.com/mqlab/mqlab/internal/plan"
@@ -142,6 +143,8 @@ func trialOf(rec *run.Trial) Trial {
 	t.delivered, t.Stages = f.in.Delivered, f.stagesOf()
 	t.judge(f)
 	t.Bottleneck = t.bottleneck(f)
+	t.diagnosis = findings.Of(rec)
+	t.Findings = t.FindingsIn("en")
 	return t
 }
 

@@ -10,6 +10,7 @@ package summary
 import (
 	"time"
 
+	"github.com/mqlab/mqlab/internal/diagnose"
 	"github.com/mqlab/mqlab/internal/plan"
 	"github.com/mqlab/mqlab/internal/run"
 )
@@ -73,7 +74,11 @@ type Trial struct {
 	Idle        *run.Idle      `json:"idle,omitempty"`
 	Bottleneck  *Bottleneck    `json:"bottleneck,omitempty"`
 	Events      []run.Event    `json:"events,omitempty"`
-	delivered   uint64         // inside the measure window
+	// Findings are why messages were slow, the largest share of the excess latency first; one of cause none where nothing is to be
+	// explained. Empty: it cannot be diagnosed.
+	Findings  []diagnose.FindingSaid `json:"findings"`
+	diagnosis *diagnose.Result       // nil where there is none
+	delivered uint64                 // inside the measure window
 }
 
 // Subject is what was measured.

@@ -5,6 +5,7 @@ import (
 
 	"github.com/mqlab/mqlab/internal/broker"
 	"github.com/mqlab/mqlab/internal/cgroup"
+	"github.com/mqlab/mqlab/internal/monitor"
 	"github.com/mqlab/mqlab/internal/run"
 )
 
@@ -47,6 +48,15 @@ func (j *job) throttling() func() {
 			}
 		}
 	}
+}
+
+// quota is how often the broker used up its CPU quota so far; nil = it has none, or that is not known.
+func (j *job) quota() *monitor.Quota {
+	u, known := j.broker.Usage()
+	if !known || u.Periods == 0 {
+		return nil
+	}
+	return &monitor.Quota{Periods: u.Periods, Throttled: u.Throttled, ThrottledSeconds: u.ThrottledTime.Seconds()}
 }
 
 // readMemory notes what the broker's machine says of its memory, before it is gone.

@@ -42,6 +42,9 @@ func (w *watching) begin(measure int64) {
 		defer cancel()
 		throttled := w.job.throttling()
 		m.Run(ctx, monitorEach, func(s monitor.Sample) {
+			if s.Role == monitor.Broker {
+				s.Quota = w.job.quota()
+			}
 			_ = w.job.out.Monitor(s) // the writer keeps its first error for Finish
 		})
 		throttled()
