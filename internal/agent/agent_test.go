@@ -14,34 +14,13 @@ import (
 	"github.com/mqlab/mqlab/agents/golang"
 	"github.com/mqlab/mqlab/internal/agent"
 	"github.com/mqlab/mqlab/internal/guard"
+	"github.com/mqlab/mqlab/internal/guard/guardtest"
 	"github.com/mqlab/mqlab/internal/instrument"
 )
 
 // TestMain lets the test program be run again as the guard, as an agent in Go, and as agents that misbehave.
 func TestMain(m *testing.M) {
-	if len(os.Args) > 1 {
-		switch os.Args[1] {
-		case guard.Verb:
-			syscall.Exit(guard.Main(os.Stdin))
-		case golang.Verb:
-			syscall.Exit(golang.Main(os.Args[2:], os.Stdin, os.Stdout))
-		}
-	}
-	os.Exit(m.Run())
-}
-
-func newGuard(t *testing.T) *guard.Guard {
-	t.Helper()
-	g, err := guard.Start()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := g.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return g
+	guardtest.Main(m, guardtest.Verbs{golang.Verb: func(args []string) int { return golang.Main(args, os.Stdin, os.Stdout) }})
 }
 
 // folder is where agents are built: the user's cache, so that they are built once.
@@ -69,7 +48,7 @@ func built(t *testing.T, a agent.Agent) *agent.Built {
 
 // TestAgents: every library gets every message once, in each QoS that it has, and what it recorded is true.
 func TestAgents(t *testing.T) {
-	g := newGuard(t)
+	g := guardtest.Start(t)
 	for _, a := range agent.All() {
 		qos := []uint8{0}
 		if a.Protocol == agent.MQTT {
@@ -140,7 +119,7 @@ func exchange(t *testing.T, g *guard.Guard, b *agent.Built, job agent.Job, n, si
 
 // TestMisbehaviour: an agent that crashes, hangs, speaks nonsense or lies is an error in words, and nothing is left of it.
 func TestMisbehaviour(t *testing.T) {
-	g := newGuard(t)
+	g := guardtest.Start(t)
 	for name, c := range map[string]struct{ script, want string }{
 		"does not start":  {"", "no such file"},
 		"ends at once":    {"exit 3", "ended before it said hello"},
@@ -190,7 +169,7 @@ func TestMisbehaviour(t *testing.T) {
 
 // TestKilledWithAChild: an agent that is killed is noticed although a child of it keeps its output open.
 func TestKilledWithAChild(t *testing.T) {
-	g := newGuard(t)
+	g := guardtest.Start(t)
 	b := &agent.Built{Agent: agent.Agent{Name: "test"}, Command: []string{"/bin/sh", "-c", `read job; echo '{"event":"hello","protocol":1}'; sleep 60 & wait`}}
 	p, err := agent.Start(t.Context(), g, b, agent.Job{Capacity: 10})
 	if err != nil {

@@ -99,6 +99,7 @@ var rules = []rule{
 	{"internal/engine/*", []string{"internal/engine", "internal/engine/loop/uring", "internal/proto", "internal/ledger", "internal/hist", "internal/stamp", "internal/clock"}, "engines know no protocol and no screen"},
 	{"internal/cgroup", nil, "a leaf"},
 	{"internal/procstat", nil, "a leaf"},
+	{"internal/queue", nil, "a leaf"},
 	{"internal/guard/...", []string{"internal/guard/...", "internal/cgroup"}, "what ends all must depend on as little as can be"},
 	{"internal/monitor", []string{"internal/clock", "internal/guard/proctree", "internal/procstat"}, "watches processes, whatever they are for"},
 	{"internal/run", []string{"internal/plan", "internal/energy", "internal/search", "internal/link", "internal/ledger", "internal/hist", "internal/monitor", "internal/scenario", "internal/stamp", "internal/clock", "internal/guard/proctree", "internal/procstat"}, "the folder is written and read, not measured"},
@@ -144,7 +145,7 @@ func fits(pattern, name string) bool {
 }
 
 // testHelp are packages that only tests import.
-var testHelp = []string{"internal/proto/prototest", "internal/run/runtest", "internal/capacity/capacitytest"}
+var testHelp = []string{"internal/proto/prototest", "internal/run/runtest", "internal/guard/guardtest", "internal/capacity/capacitytest"}
 
 func TestArrows(t *testing.T) {
 	for name, p := range ours(t) {

@@ -10,31 +10,22 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
 	"github.com/mqlab/mqlab/internal/guard"
+	"github.com/mqlab/mqlab/internal/guard/guardtest"
 	"github.com/mqlab/mqlab/internal/netns"
 	"github.com/mqlab/mqlab/internal/plan"
 )
 
 // TestMain lets the test program be run again as the guard and as an embedded broker.
 func TestMain(m *testing.M) {
-	if len(os.Args) > 1 {
-		switch os.Args[1] {
-		case guard.Verb:
-			syscall.Exit(guard.Main(os.Stdin))
-		case "lab":
-			os.Exit(lab(os.Args[2:]...))
-		case LimitedVerb:
-			os.Exit(Limited(os.Args[2:]))
-		case Verb:
-			// Not os.Exit: under the race detector it lingers for a second.
-			syscall.Exit(Main(os.Args[2:], os.Stdin, os.Stdout))
-		}
-	}
-	os.Exit(m.Run())
+	guardtest.Main(m, guardtest.Verbs{
+		"lab":       func(args []string) int { return lab(args...) },
+		LimitedVerb: Limited,
+		Verb:        func(args []string) int { return Main(args, os.Stdin, os.Stdout) },
+	})
 }
 
 // lab starts every broker that is here and starts fast, or only those named, and waits to be killed.
@@ -119,16 +110,10 @@ func options(t *testing.T) Options {
 	t.Helper()
 	tmp := t.TempDir()
 	t.Setenv("TMPDIR", tmp)
-	g, err := guard.Start()
-	if err != nil {
-		t.Fatal(err)
-	}
+	g := guardtest.Start(t)
 	t.Cleanup(func() {
 		if left, _ := filepath.Glob(filepath.Join(tmp, "mqlab-*")); len(left) > 0 {
 			t.Errorf("folders left behind: %v", left)
-		}
-		if err := g.Close(); err != nil {
-			t.Error(err)
 		}
 	})
 	return Options{Guard: g}

@@ -6,41 +6,24 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-	"syscall"
 	"testing"
 	"time"
 
 	"github.com/mqlab/mqlab/agents/golang"
 	"github.com/mqlab/mqlab/internal/agent"
 	"github.com/mqlab/mqlab/internal/clients"
-	"github.com/mqlab/mqlab/internal/guard"
+	"github.com/mqlab/mqlab/internal/guard/guardtest"
 )
 
 // TestMain lets the test program be run again as the guard and as an agent in Go.
 func TestMain(m *testing.M) {
-	if len(os.Args) > 1 {
-		switch os.Args[1] {
-		case guard.Verb:
-			syscall.Exit(guard.Main(os.Stdin))
-		case golang.Verb:
-			syscall.Exit(golang.Main(os.Args[2:], os.Stdin, os.Stdout))
-		}
-	}
-	os.Exit(m.Run())
+	guardtest.Main(m, guardtest.Verbs{golang.Verb: func(args []string) int { return golang.Main(args, os.Stdin, os.Stdout) }})
 }
 
 // TestRun compares what is installed, in small: every client that takes part gets every message, and the floors are the fastest of their
 // language at the work per message.
 func TestRun(t *testing.T) {
-	g, err := guard.Start()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() {
-		if err := g.Close(); err != nil {
-			t.Error(err)
-		}
-	}()
+	g := guardtest.Start(t)
 	cache, err := os.UserCacheDir()
 	if err != nil {
 		t.Fatal(err)
@@ -75,12 +58,8 @@ func TestRun(t *testing.T) {
 }
 
 func TestNothing(t *testing.T) {
-	g, err := guard.Start()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = g.Close() }()
-	_, err = clients.Run(t.Context(), g, clients.Options{Folder: t.TempDir(), Say: func(string) {}})
+	g := guardtest.Start(t)
+	_, err := clients.Run(t.Context(), g, clients.Options{Folder: t.TempDir(), Say: func(string) {}})
 	if err == nil || errors.Is(err, agent.ErrMissing) {
 		t.Errorf("%v", err)
 	}

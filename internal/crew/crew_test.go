@@ -16,7 +16,7 @@ import (
 	"github.com/mqlab/mqlab/internal/clock"
 	"github.com/mqlab/mqlab/internal/engine"
 	"github.com/mqlab/mqlab/internal/faulty"
-	"github.com/mqlab/mqlab/internal/guard"
+	"github.com/mqlab/mqlab/internal/guard/guardtest"
 	"github.com/mqlab/mqlab/internal/ledger"
 	"github.com/mqlab/mqlab/internal/netns"
 	"github.com/mqlab/mqlab/internal/plan"
@@ -27,15 +27,7 @@ import (
 
 // TestMain lets the test program be run again as the guard and as a process of the generator.
 func TestMain(m *testing.M) {
-	if len(os.Args) > 1 {
-		switch os.Args[1] {
-		case guard.Verb:
-			os.Exit(guard.Main(os.Stdin))
-		case Verb:
-			os.Exit(Main(os.Stdin, os.Stdout))
-		}
-	}
-	os.Exit(m.Run())
+	guardtest.Main(m, guardtest.Verbs{Verb: func([]string) int { return Main(os.Stdin, os.Stdout) }})
 }
 
 func trialOf(change func(p *plan.Params)) plan.Trial {
@@ -68,20 +60,6 @@ func brokerOf(t *testing.T, p faulty.Plan) string {
 	served.Go(func() { _ = s.Serve(ctx, ln) }) // ends when the listener closes
 	t.Cleanup(func() { cancel(); served.Wait() })
 	return "mqtt://" + ln.Addr().String()
-}
-
-func guarded(t *testing.T) *guard.Guard {
-	t.Helper()
-	g, err := guard.Start()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := g.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return g
 }
 
 // account is what must be the same however many processes a trial is carried out by.
@@ -122,7 +100,7 @@ func carryOut(t *testing.T, n int, trial plan.Trial, faults faulty.Plan) account
 	if n == 0 {
 		w, err = worker.NewLocal(share, worker.Credentials{}, netns.Host, all.sink())
 	} else {
-		w, err = Start(share, n, worker.Credentials{}, netns.Host, guarded(t), all.sink())
+		w, err = Start(share, n, worker.Credentials{}, netns.Host, guardtest.Start(t), all.sink())
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -203,7 +181,7 @@ func TestThreeProcessesCountAsOne(t *testing.T) {
 func started(t *testing.T, change func(p *plan.Params)) *Crew {
 	t.Helper()
 	share := worker.Whole(9, trialOf(change), brokerOf(t, faulty.Plan{}))
-	c, err := Start(share, 3, worker.Credentials{}, netns.Host, guarded(t), worker.Sink{})
+	c, err := Start(share, 3, worker.Credentials{}, netns.Host, guardtest.Start(t), worker.Sink{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -258,7 +236,7 @@ func TestStop(t *testing.T) {
 // TestRefused: what keeps one process from working is told as it is.
 func TestRefused(t *testing.T) {
 	share := worker.Whole(9, trialOf(func(*plan.Params) {}), "mqtt://127.0.0.1:1")
-	c, err := Start(share, 2, worker.Credentials{}, netns.Host, guarded(t), worker.Sink{})
+	c, err := Start(share, 2, worker.Credentials{}, netns.Host, guardtest.Start(t), worker.Sink{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -270,7 +248,7 @@ func TestRefused(t *testing.T) {
 		t.Errorf("no failed attempt is told: %+v", n)
 	}
 	share.Trial.Subject.Protocol = "smoke"
-	if c, err := Start(share, 2, worker.Credentials{}, netns.Host, guarded(t), worker.Sink{}); err == nil || !strings.Contains(err.Error(), `protocol "smoke" is not known`) {
+	if c, err := Start(share, 2, worker.Credentials{}, netns.Host, guardtest.Start(t), worker.Sink{}); err == nil || !strings.Contains(err.Error(), `protocol "smoke" is not known`) {
 		t.Errorf("%v, %v", c, err)
 	}
 }

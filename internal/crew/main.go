@@ -14,6 +14,7 @@ import (
 	"github.com/mqlab/mqlab/internal/engine"
 	"github.com/mqlab/mqlab/internal/ledger"
 	"github.com/mqlab/mqlab/internal/netns"
+	"github.com/mqlab/mqlab/internal/queue"
 	"github.com/mqlab/mqlab/internal/worker"
 )
 
@@ -176,26 +177,24 @@ func (s *sampler) Flush() {
 	}
 }
 
-// speaker writes frames in order, from a goroutine of its own: who has something to say does not wait for the pipe.
+// speaker writes frames in order: who has something to say does not wait for the pipe.
 type speaker struct {
-	mu     sync.Mutex
-	some   *sync.Cond
-	queue  []func() (frame, error)
-	closed bool
-	done   chan struct{}
-	err    error // the first; valid after close
+	frames *queue.Queue[func() (frame, error)]
 }
 
 func newSpeaker(to io.Writer) *speaker {
-	s := &speaker{done: make(chan struct{})}
-	s.some = sync.NewCond(&s.mu)
-	go s.run(to)
-	return s
+	return &speaker{queue.New(func(encode func() (frame, error)) error {
+		f, err := encode()
+		if err != nil {
+			return err
+		}
+		return writeFrame(to, f)
+	})}
 }
 
 // say has body written as JSON. It is called, and its result encoded, later.
 func (s *speaker) say(kind byte, body func() any) {
-	s.add(func() (frame, error) {
+	s.frames.Add(func() (frame, error) {
 		text, err := json.Marshal(body())
 		return frame{kind, text}, err
 	})
@@ -203,47 +202,8 @@ func (s *speaker) say(kind byte, body func() any) {
 
 // pass has bytes written as they are.
 func (s *speaker) pass(kind byte, body []byte) {
-	s.add(func() (frame, error) { return frame{kind, body}, nil })
-}
-
-func (s *speaker) add(f func() (frame, error)) {
-	s.mu.Lock()
-	s.queue = append(s.queue, f)
-	s.mu.Unlock()
-	s.some.Signal()
-}
-
-func (s *speaker) run(to io.Writer) {
-	defer close(s.done)
-	for {
-		s.mu.Lock()
-		for len(s.queue) == 0 && !s.closed {
-			s.some.Wait()
-		}
-		todo := s.queue
-		s.queue = nil
-		s.mu.Unlock()
-		if len(todo) == 0 {
-			return
-		}
-		for _, make := range todo {
-			f, err := make()
-			if err == nil {
-				err = writeFrame(to, f)
-			}
-			if s.err == nil {
-				s.err = err
-			}
-		}
-	}
+	s.frames.Add(func() (frame, error) { return frame{kind, body}, nil })
 }
 
 // close returns when all is written, with the first error.
-func (s *speaker) close() error {
-	s.mu.Lock()
-	s.closed = true
-	s.mu.Unlock()
-	s.some.Signal()
-	<-s.done
-	return s.err
-}
+func (s *speaker) close() error { return s.frames.Close() }

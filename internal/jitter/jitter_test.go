@@ -10,7 +10,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strconv"
-	"syscall"
 	"testing"
 	"time"
 
@@ -21,22 +20,16 @@ import (
 	"github.com/mqlab/mqlab/internal/broker"
 	"github.com/mqlab/mqlab/internal/diagnose"
 	"github.com/mqlab/mqlab/internal/guard"
+	"github.com/mqlab/mqlab/internal/guard/guardtest"
 	"github.com/mqlab/mqlab/internal/plan"
 )
 
 // TestMain lets the test program be run again as the guard, a broker, and an agent in Go.
 func TestMain(m *testing.M) {
-	if len(os.Args) > 1 {
-		switch os.Args[1] {
-		case guard.Verb:
-			syscall.Exit(guard.Main(os.Stdin))
-		case golang.Verb:
-			syscall.Exit(golang.Main(os.Args[2:], os.Stdin, os.Stdout))
-		case broker.Verb:
-			syscall.Exit(broker.Main(os.Args[2:], os.Stdin, os.Stdout))
-		}
-	}
-	os.Exit(m.Run())
+	guardtest.Main(m, guardtest.Verbs{
+		golang.Verb: func(args []string) int { return golang.Main(args, os.Stdin, os.Stdout) },
+		broker.Verb: func(args []string) int { return broker.Main(args, os.Stdin, os.Stdout) },
+	})
 }
 
 // TestCauses: cases of R1, live, against a real broker: every message is accounted for, and causes whose mark no noise of the host can
@@ -45,15 +38,7 @@ func TestCauses(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")
 	}
-	g, err := guard.Start()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() {
-		if err := g.Close(); err != nil {
-			t.Error(err)
-		}
-	}()
+	g := guardtest.Start(t)
 	cache, err := os.UserCacheDir()
 	if err != nil {
 		t.Fatal(err)

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/mqlab/mqlab/internal/broker"
-	"github.com/mqlab/mqlab/internal/guard"
+	"github.com/mqlab/mqlab/internal/guard/guardtest"
 	"github.com/mqlab/mqlab/internal/plan"
 )
 
@@ -21,15 +21,7 @@ func TestRabbitMQFollows(t *testing.T) {
 		t.Fatal(err)
 	}
 	installed(t, "rabbitmq")
-	g, err := guard.Start()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := g.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	g := guardtest.Start(t)
 	i, err := broker.Start(t.Context(), s, broker.Options{Guard: g})
 	if err != nil {
 		t.Fatal(err)

@@ -15,21 +15,13 @@ import (
 	"time"
 
 	"github.com/mqlab/mqlab/internal/broker"
-	"github.com/mqlab/mqlab/internal/guard"
+	"github.com/mqlab/mqlab/internal/guard/guardtest"
 	"github.com/mqlab/mqlab/internal/plan"
 )
 
 // TestMain lets the test binary be its own guard and embedded brokers.
 func TestMain(m *testing.M) {
-	if len(os.Args) > 1 {
-		switch os.Args[1] {
-		case guard.Verb:
-			os.Exit(guard.Main(os.Stdin))
-		case broker.Verb:
-			os.Exit(broker.Main(os.Args[2:], os.Stdin, os.Stdout))
-		}
-	}
-	os.Exit(m.Run())
+	guardtest.Main(m, guardtest.Verbs{broker.Verb: func(args []string) int { return broker.Main(args, os.Stdin, os.Stdout) }})
 }
 
 // rig is a real broker with a configuration of the test.

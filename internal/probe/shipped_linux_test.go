@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/mqlab/mqlab/internal/broker"
-	"github.com/mqlab/mqlab/internal/guard"
+	"github.com/mqlab/mqlab/internal/guard/guardtest"
 	"github.com/mqlab/mqlab/internal/plan"
 )
 
@@ -99,15 +99,7 @@ func started(t *testing.T, subject string, questions ...string) *Report {
 	if f := broker.Find(t.Context(), s); !f.OK && os.Getenv("CI") == "" {
 		t.Skip(f.Why)
 	}
-	g, err := guard.Start()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := g.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	g := guardtest.Start(t)
 	i, err := broker.Start(t.Context(), s, broker.Options{Guard: g})
 	if err != nil {
 		t.Fatal(err)

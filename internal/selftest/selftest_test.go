@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mqlab/mqlab/internal/guard"
+	"github.com/mqlab/mqlab/internal/guard/guardtest"
 )
 
 // TestRun carries out the whole self-test. Times get much slack: a test host may be busy.
@@ -13,15 +13,7 @@ func TestRun(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes 20 s")
 	}
-	g, err := guard.Start()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() {
-		if err := g.Close(); err != nil {
-			t.Error(err)
-		}
-	}()
+	g := guardtest.Start(t)
 	var out strings.Builder
 	began := time.Now()
 	ok, err := Run(t.Context(), &out, Options{Guard: g, Slack: 2 * time.Second})

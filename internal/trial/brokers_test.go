@@ -6,7 +6,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -14,6 +13,7 @@ import (
 	"github.com/mqlab/mqlab/internal/crew"
 	"github.com/mqlab/mqlab/internal/engine"
 	"github.com/mqlab/mqlab/internal/guard"
+	"github.com/mqlab/mqlab/internal/guard/guardtest"
 	"github.com/mqlab/mqlab/internal/ledger"
 	"github.com/mqlab/mqlab/internal/netns"
 	"github.com/mqlab/mqlab/internal/plan"
@@ -23,19 +23,11 @@ import (
 
 // TestMain lets the test program be run again as the guard and as an embedded broker.
 func TestMain(m *testing.M) {
-	if len(os.Args) > 1 {
-		switch os.Args[1] {
-		case guard.Verb:
-			syscall.Exit(guard.Main(os.Stdin))
-		case crew.Verb:
-			syscall.Exit(crew.Main(os.Stdin, os.Stdout))
-		case broker.LimitedVerb:
-			syscall.Exit(broker.Limited(os.Args[2:]))
-		case broker.Verb:
-			syscall.Exit(broker.Main(os.Args[2:], os.Stdin, os.Stdout))
-		}
-	}
-	os.Exit(m.Run())
+	guardtest.Main(m, guardtest.Verbs{
+		crew.Verb:          func([]string) int { return crew.Main(os.Stdin, os.Stdout) },
+		broker.LimitedVerb: broker.Limited,
+		broker.Verb:        func(args []string) int { return broker.Main(args, os.Stdin, os.Stdout) },
+	})
 }
 
 // load is a kind of trial.
@@ -129,15 +121,7 @@ func start(t *testing.T, s plan.Subject) (url string, g *guard.Guard) {
 	if testing.Short() && s.Broker != "redis" && s.Broker != "mosquitto" {
 		t.Skip("takes seconds to start")
 	}
-	g, err := guard.Start()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := g.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	g = guardtest.Start(t)
 	i, err := broker.Start(t.Context(), s, broker.Options{Guard: g})
 	if err != nil {
 		t.Fatal(err)

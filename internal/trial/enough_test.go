@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mqlab/mqlab/internal/guard/guardtest"
 	"github.com/mqlab/mqlab/internal/ledger"
 	"github.com/mqlab/mqlab/internal/netns"
 	"github.com/mqlab/mqlab/internal/plan"
@@ -14,7 +15,7 @@ import (
 
 // TestEnough: a trial of which enough is known ends at once, says why, and claims nothing of what was under way.
 func TestEnough(t *testing.T) {
-	g := newGuard(t)
+	g := guardtest.Start(t)
 	p := paramsOf(load{plan.MQTT5, plan.PatternPairs, 0, false})
 	p.Phases = plan.Phases{Settle: 10 * time.Millisecond, WarmUp: 10 * time.Millisecond, Measure: 5 * time.Minute, Drain: 5 * time.Minute}
 	job := plan.Trial{ID: 1, Cell: 1, Point: 1, Repetition: 1, Seed: 1, Subject: subject(t, "mochi"), Params: p}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/mqlab/mqlab/internal/broker"
 	"github.com/mqlab/mqlab/internal/cores"
+	"github.com/mqlab/mqlab/internal/guard/guardtest"
 	"github.com/mqlab/mqlab/internal/ledger"
 	"github.com/mqlab/mqlab/internal/plan"
 )
@@ -31,7 +32,7 @@ func TestSeveralGenerators(t *testing.T) {
 				t.Run(l.String(), func(t *testing.T) {
 					p := paramsOf(l)
 					p.Generators = 3
-					record, _ := execute(t, newGuard(t), plan.Trial{ID: i + 1, Subject: s, Params: p}, nil)
+					record, _ := execute(t, guardtest.Start(t), plan.Trial{ID: i + 1, Subject: s, Params: p}, nil)
 					check(t, record, l, l.pattern == shared)
 					if n := record.Generator.Processes; n != 3 {
 						t.Errorf("%d processes", n)
@@ -56,7 +57,7 @@ func TestPlacement(t *testing.T) {
 		p := paramsOf(load{plan.MQTT5, plan.PatternPairs, 1, false})
 		p.Pin, p.Generators = cores.On, generators
 		looked := false
-		record, _ := execute(t, newGuard(t), plan.Trial{ID: 1, Subject: subject(t, "mochi"), Params: p}, func(w *ledger.Window) {
+		record, _ := execute(t, guardtest.Start(t), plan.Trial{ID: 1, Subject: subject(t, "mochi"), Params: p}, func(w *ledger.Window) {
 			if w.Phase == "measure" && !looked {
 				looked = true
 				checkThreads(t, os.Getpid(), want.Generator)

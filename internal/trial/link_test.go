@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mqlab/mqlab/internal/guard/guardtest"
 	"github.com/mqlab/mqlab/internal/link"
 	"github.com/mqlab/mqlab/internal/link/linktest"
 	"github.com/mqlab/mqlab/internal/link/tun"
@@ -32,7 +33,7 @@ func overLink(t *testing.T, job plan.Trial, l plan.Link) *summary.Trial {
 	}
 	said := 0
 	lab := &trial.Lab{
-		Place: netns.Host, Guard: newGuard(t), RunID: runID, Links: new(trial.LinkTests), Say: func(string) { said++ },
+		Place: netns.Host, Guard: guardtest.Start(t), RunID: runID, Links: new(trial.LinkTests), Say: func(string) { said++ },
 		LinkTest: linktest.Options{Packets: 200, Full: 300 * time.Millisecond},
 	}
 	record, err := lab.Run(t.Context(), job, out)
@@ -148,7 +149,7 @@ func TestLinkRefused(t *testing.T) {
 	}
 	p := paramsOf(load{s.Protocol, plan.PatternPairs, 0, false})
 	p.Link = plan.Link{Backend: "proxy", Profile: link.Profile{Name: "lossy", Up: link.Params{Loss: 0.1}}}
-	lab := &trial.Lab{Place: netns.Host, Guard: newGuard(t), RunID: "link"}
+	lab := &trial.Lab{Place: netns.Host, Guard: guardtest.Start(t), RunID: "link"}
 	record, err := lab.Run(t.Context(), plan.Trial{ID: 1, Seed: 1, Subject: s, Params: p}, out)
 	if err != nil {
 		t.Fatal(err)

@@ -6,7 +6,7 @@ import (
 
 	"github.com/mqlab/mqlab/internal/broker"
 	"github.com/mqlab/mqlab/internal/engine"
-	"github.com/mqlab/mqlab/internal/guard"
+	"github.com/mqlab/mqlab/internal/guard/guardtest"
 	"github.com/mqlab/mqlab/internal/ledger"
 	"github.com/mqlab/mqlab/internal/netns"
 	"github.com/mqlab/mqlab/internal/plan"
@@ -49,15 +49,7 @@ func carriedOut(t *testing.T, name, subjects string, overrides ...string) []*run
 	for _, subject := range p.Subjects {
 		needed(t, subject)
 	}
-	g, err := guard.Start()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := g.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	g := guardtest.Start(t)
 	w, err := run.Create(t.TempDir(), run.Manifest{ID: run.NewID(), Scenario: name, Plan: *p})
 	if err != nil {
 		t.Fatal(err)

@@ -39,7 +39,7 @@ func (j *job) settle(r *worker.Result) {
 	if r == nil {
 		return
 	}
-	j.windows.close() // totals are complete now
+	_ = j.windows.Close() // totals are complete now; Run returns the error
 	counts := worker.Settle(j.trial.Params.Pattern, r)
 	subs := j.totals[engine.Subscribers]
 	pubs := j.totals[engine.Publishers]

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/mqlab/mqlab/internal/broker"
-	"github.com/mqlab/mqlab/internal/guard"
+	"github.com/mqlab/mqlab/internal/guard/guardtest"
 	"github.com/mqlab/mqlab/internal/ledger"
 	"github.com/mqlab/mqlab/internal/plan"
 	"github.com/mqlab/mqlab/internal/run"
@@ -28,20 +28,6 @@ func subject(t *testing.T, text string) plan.Subject {
 		}
 	}
 	return s
-}
-
-func newGuard(t *testing.T) *guard.Guard {
-	t.Helper()
-	g, err := guard.Start()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := g.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return g
 }
 
 // TestSides drives JetStream, WebSocket, subjects whose subscribers speak another protocol than publishers, and bridges, at a
@@ -69,7 +55,7 @@ func TestSides(t *testing.T) {
 		t.Run(text, func(t *testing.T) {
 			t.Parallel()
 			s := subject(t, text)
-			g := newGuard(t)
+			g := guardtest.Start(t)
 			for i, l := range loads {
 				l.protocol = s.Protocol
 				t.Run(l.String(), func(t *testing.T) {
@@ -109,7 +95,7 @@ func checkFirstLeg(t *testing.T, dir string, l load) {
 func TestWebSocketURL(t *testing.T) {
 	t.Parallel()
 	s := subject(t, "mochi/mqtt5+ws")
-	g := newGuard(t)
+	g := guardtest.Start(t)
 	i, err := broker.Start(t.Context(), s, broker.Options{Guard: g})
 	if err != nil {
 		t.Fatal(err)

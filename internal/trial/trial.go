@@ -19,6 +19,7 @@ import (
 	"github.com/mqlab/mqlab/internal/link/linktest"
 	"github.com/mqlab/mqlab/internal/netns"
 	"github.com/mqlab/mqlab/internal/plan"
+	"github.com/mqlab/mqlab/internal/queue"
 	"github.com/mqlab/mqlab/internal/run"
 	"github.com/mqlab/mqlab/internal/worker"
 )
@@ -51,8 +52,7 @@ func (l *Lab) Run(ctx context.Context, t plan.Trial, out *run.TrialWriter) (*run
 	if err := j.do(ctx); err != nil {
 		j.fail(err)
 	}
-	j.windows.close()
-	return j.record, errors.Join(j.windows.err, out.Finish(j.record))
+	return j.record, errors.Join(j.windows.Close(), out.Finish(j.record))
 }
 
 // job is a trial under way.
@@ -61,7 +61,7 @@ type job struct {
 	trial      plan.Trial
 	out        *run.TrialWriter
 	record     *run.TrialRecord
-	windows    *windowQueue
+	windows    *queue.Queue[*ledger.Window] // from the threads of engines to the run folder
 	broker     *broker.Instance
 	second     *broker.Instance   // behind a bridge; nil = there is none
 	others     []*broker.Instance // side by side with the first
@@ -118,7 +118,7 @@ const stopTime = 15 * time.Second
 
 func (j *job) do(ctx context.Context) (err error) {
 	j.totals = map[string]*ledger.Counts{}
-	j.windows = newWindowQueue(j.take)
+	j.windows = queue.New(j.take)
 	defer func() {
 		if j.broker == nil {
 			return
@@ -195,7 +195,7 @@ func (j *job) drive(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	sink := worker.Sink{Window: j.windows.add, Event: j.connectionEvent, Leaving: j.leaving}
+	sink := worker.Sink{Window: j.windows.Add, Event: j.connectionEvent, Leaving: j.leaving}
 	if j.trial.Params.Samples {
 		queue, err := j.out.Samples()
 		if err != nil {

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/mqlab/mqlab/internal/broker"
-	"github.com/mqlab/mqlab/internal/guard"
+	"github.com/mqlab/mqlab/internal/guard/guardtest"
 	"github.com/mqlab/mqlab/internal/link"
 	"github.com/mqlab/mqlab/internal/monitor"
 	"github.com/mqlab/mqlab/internal/plan"
@@ -19,11 +19,7 @@ import (
 // link, and are watched from outside.
 func TestBrokersInside(t *testing.T) {
 	n := open(t, both(link.Params{}))
-	g, err := guard.Start()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = g.Close() }()
+	g := guardtest.Start(t)
 	for _, s := range []plan.Subject{
 		{Broker: "mosquitto", Runtime: broker.Process},
 		{Broker: "redis", Runtime: broker.Process},

@@ -17,28 +17,19 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/mqlab/mqlab/internal/broker"
-	"github.com/mqlab/mqlab/internal/guard"
+	"github.com/mqlab/mqlab/internal/guard/guardtest"
 	"github.com/mqlab/mqlab/internal/link"
 	"github.com/mqlab/mqlab/internal/netns"
 )
 
 // TestMain lets the test program be run again as what this package and the guard run, and as a lab that gets killed.
 func TestMain(m *testing.M) {
-	if len(os.Args) > 1 {
-		switch os.Args[1] {
-		case guard.Verb:
-			syscall.Exit(guard.Main(os.Stdin))
-		case broker.Verb:
-			syscall.Exit(broker.Main(os.Args[2:], os.Stdin, os.Stdout))
-		case broker.LimitedVerb:
-			os.Exit(broker.Limited(os.Args[2:]))
-		case labVerb:
-			os.Exit(lab())
-		case rootlessVerb:
-			os.Exit(rootless())
-		}
-	}
-	os.Exit(m.Run())
+	guardtest.Main(m, guardtest.Verbs{
+		broker.Verb:        func(args []string) int { return broker.Main(args, os.Stdin, os.Stdout) },
+		broker.LimitedVerb: broker.Limited,
+		labVerb:            func([]string) int { return lab() },
+		rootlessVerb:       func([]string) int { return rootless() },
+	})
 }
 
 // open opens a network for a test, or skips it where there can be none.
