@@ -1,28 +1,14 @@
 package link
 
 import (
-	"encoding/binary"
 	"math/bits"
 	"math/rand/v2"
 	"testing"
+
+	"github.com/mqlab/mqlab/internal/link/packettest"
 )
 
-// internetSum is the checksum of RFC 1071 over b, with a starting value.
-func internetSum(b []byte, sum uint32) uint16 {
-	for i := 0; i < len(b); i += 2 {
-		word := uint32(b[i]) << 8
-		if i+1 < len(b) {
-			word |= uint32(b[i+1])
-		}
-		sum += word
-	}
-	for sum>>16 != 0 {
-		sum = sum&0xffff + sum>>16
-	}
-	return ^uint16(sum)
-}
-
-// ip4 makes a packet with a right checksum of its payload: TCP with 12 bytes of options, or UDP.
+// ip4 makes a packet with right checksums: TCP with 12 bytes of options, or UDP.
 func ip4(protocol byte, payload int, chance *rand.Rand) []byte {
 	header := 32
 	if protocol == protocolUDP {
@@ -33,23 +19,11 @@ func ip4(protocol byte, payload int, chance *rand.Rand) []byte {
 	for i := 12; i < len(p); i++ {
 		p[i] = byte(chance.Uint32())
 	}
-	sum := 20 + 16
 	if protocol == protocolTCP {
 		p[20+12] = 8 << 4
-	} else {
-		sum = 20 + 6
 	}
-	binary.BigEndian.PutUint16(p[sum:], 0)
-	binary.BigEndian.PutUint16(p[sum:], internetSum(p[20:], pseudo(p)))
+	packettest.Seal(p)
 	return p
-}
-
-// pseudo is the sum of the pseudo header of IPv4.
-func pseudo(p []byte) (sum uint32) {
-	for i := 12; i < 20; i += 2 {
-		sum += uint32(binary.BigEndian.Uint16(p[i:]))
-	}
-	return sum + uint32(p[9]) + uint32(len(p)-20)
 }
 
 func differing(a, b []byte) (n int) {
@@ -80,7 +54,7 @@ func TestCorruptWithFixedChecksum(t *testing.T) {
 			if !corrupt(p, chance, true) || differing(p[header:], whole[header:]) != 1 {
 				t.Fatalf("%x became %x", whole, p)
 			}
-			if sum := internetSum(p[20:], pseudo(p)); sum != 0 {
+			if sum := packettest.Transport(p); sum != 0 {
 				t.Fatalf("protocol %d: the checksum of %x is off by %#x", protocol, p, sum)
 			}
 		}

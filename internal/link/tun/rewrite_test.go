@@ -5,42 +5,22 @@ import (
 	"encoding/binary"
 	"net/netip"
 	"testing"
+
+	"github.com/mqlab/mqlab/internal/link/packettest"
 )
-
-// internetSum is the checksum of RFC 1071 over b, with a starting value; 0 if b has a right one.
-func internetSum(b []byte, sum uint32) uint16 {
-	for i := 0; i < len(b); i += 2 {
-		word := uint32(b[i]) << 8
-		if i+1 < len(b) {
-			word |= uint32(b[i+1])
-		}
-		sum += word
-	}
-	for sum>>16 != 0 {
-		sum = sum&0xffff + sum>>16
-	}
-	return ^uint16(sum)
-}
-
-// transportSum is that of TCP or UDP, pseudo header included.
-func transportSum(p []byte) uint16 {
-	return internetSum(p[20:], uint32(^internetSum(p[12:20], 0))+uint32(p[9])+uint32(len(p)-20))
-}
 
 // packet makes a packet with right checksums.
 func packet(protocol byte, from, to string, payload string) []byte {
-	header, sum := 20, 16
+	header := 20
 	if protocol == protocolUDP {
-		header, sum = 8, 6
+		header = 8
 	}
 	p := append(make([]byte, 20+header), payload...)
 	p[0], p[8], p[9] = 0x45, 64, protocol
-	binary.BigEndian.PutUint16(p[2:], uint16(len(p)))
 	copy(p[12:], netip.MustParseAddr(from).AsSlice())
 	copy(p[16:], netip.MustParseAddr(to).AsSlice())
 	binary.BigEndian.PutUint16(p[20:], 12345)
-	binary.BigEndian.PutUint16(p[10:], internetSum(p[:20], 0))
-	binary.BigEndian.PutUint16(p[20+sum:], transportSum(p))
+	packettest.Seal(p)
 	return p
 }
 
@@ -56,7 +36,7 @@ func TestRewriteToLoopbackAndBack(t *testing.T) {
 		if from, to := addresses(there); from != "127.18.1.2" || to != "127.0.0.1" {
 			t.Errorf("protocol %d: from %s to %s", protocol, from, to)
 		}
-		if internetSum(there[:20], 0) != 0 || transportSum(there) != 0 {
+		if packettest.Checksum(there[:20], 0) != 0 || packettest.Transport(there) != 0 {
 			t.Errorf("protocol %d: wrong checksums in %x", protocol, there)
 		}
 		back := packet(protocol, "127.0.0.1", "127.18.1.2", "hello, device")
@@ -64,7 +44,7 @@ func TestRewriteToLoopbackAndBack(t *testing.T) {
 		if from, to := addresses(back); from != "198.19.127.1" || to != "198.18.1.2" {
 			t.Errorf("protocol %d: from %s to %s", protocol, from, to)
 		}
-		if internetSum(back[:20], 0) != 0 || transportSum(back) != 0 {
+		if packettest.Checksum(back[:20], 0) != 0 || packettest.Transport(back) != 0 {
 			t.Errorf("protocol %d: wrong checksums in %x", protocol, back)
 		}
 		if bytes.Equal(original, there) {
