@@ -112,6 +112,29 @@ func BenchmarkFill(b *testing.B) {
 	perMessage(b, c.Progress().Sent-before)
 }
 
+// BenchmarkDevices reports what a message costs where each is of another of a thousand connections.
+func BenchmarkDevices(b *testing.B) {
+	c := engine.New(engine.Settings{Run: busyRun, Payload: engine.NewPayload(busyPayload(), false, 1), Emit: func(*ledger.Window) {}}, drain{})
+	for range 1000 {
+		id := c.Add(engine.ClientSpec{
+			Session: mqtt.NewClient(&mqtt.Config{Version: mqtt.V311, CleanStart: true}, "c"),
+			Publish: &engine.PublishSpec{Topic: []byte("bench/topic"), Closed: true, Apart: true},
+		})
+		c.Dialling(id, 0)
+		c.Connected(id, 0, 0, 0)
+		c.Receive(id, 0, 0, []byte{0x20, 2, 0, 0})
+	}
+	c.Begin(busyTime, busyTime, busyTime+int64(time.Hour))
+	c.Publish()
+	b.ReportAllocs()
+	now := busyTime
+	for b.Loop() {
+		now++
+		c.Advance(now)
+	}
+	perMessage(b, c.Progress().Sent)
+}
+
 // BenchmarkReceive reports what receiving a message costs without the socket: parse, check, ledger, histograms.
 func BenchmarkReceive(b *testing.B) {
 	receive, c := receiving(b, 800)

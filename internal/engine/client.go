@@ -29,7 +29,7 @@ type client struct {
 	at      int64 // when the session wants Tick; once in timers, its deadline there, which a publisher may have earlier
 	id      int32
 	number  uint32
-	slot    int32 // place in timers, -1 = none
+	slot    int32 // place in the heap of timers, or why there is none
 	state   state
 	full    bool // the socket takes no more bytes now
 	was     bool // has been ready before
@@ -161,7 +161,7 @@ func (c *Core) all() iter.Seq[*client] {
 
 // Add registers a connection and returns its id, counted from 0. The Wire has yet to dial it.
 func (c *Core) Add(s ClientSpec) int {
-	cl := client{session: s.Session, spare: noSpare, id: int32(len(c.clients)), number: s.Number, slot: -1, at: math.MaxInt64}
+	cl := client{session: s.Session, spare: noSpare, id: int32(len(c.clients)), number: s.Number, slot: nowhere, at: math.MaxInt64}
 	if s.Publish != nil {
 		cl.pub = newPublisher(s.Publish)
 		if c.Follow {

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"math"
+	"math/rand/v2"
 	"slices"
 	"testing"
 	"time"
@@ -169,6 +170,56 @@ func TestTimersGiveClientsInOrder(t *testing.T) {
 	}
 	if want := 200 - 67; n != want {
 		t.Errorf("%d clients came out, want %d", n, want)
+	}
+}
+
+// Whatever deadlines are set, and of whom, clients come out in order, each once, with the deadline that was set last.
+func TestTimersAgreeWithAModel(t *testing.T) {
+	for seed := range uint64(300) {
+		rng := rand.New(rand.NewPCG(seed, 3))
+		n := 1 + rng.IntN(60)
+		clients, model := make([]client, n), make([]int64, n)
+		h := timers{clients: &clients}
+		for i := range clients {
+			clients[i] = client{id: int32(i), slot: nowhere, at: math.MaxInt64}
+			if rng.IntN(4) > 0 {
+				clients[i].pub = &publisher{}
+			}
+			model[i] = math.MaxInt64
+		}
+		set := func(i int, at int64) {
+			h.set(&clients[i], at)
+			model[i] = at
+		}
+		now, period := int64(0), int64(1+rng.IntN(50))
+		for range 400 {
+			switch rng.IntN(8) {
+			case 0:
+				set(rng.IntN(n), math.MaxInt64)
+			case 1:
+				set(rng.IntN(n), math.MinInt64)
+			case 2, 3:
+				set(rng.IntN(n), now+int64(rng.IntN(1000)))
+			}
+			if next := h.next(); next != slices.Min(model) {
+				t.Fatalf("seed %d: next %d, not %d", seed, next, slices.Min(model))
+			}
+			now += int64(rng.IntN(20))
+			last := int64(math.MinInt64)
+			due := h.popDue(now, nil)
+			for _, cl := range due {
+				if cl.at < last || cl.at > now || model[cl.id] != cl.at || cl.slot != nowhere {
+					t.Fatalf("seed %d: client %d at %d after %d, want it at %d", seed, cl.id, cl.at, last, model[cl.id])
+				}
+				last, model[cl.id] = cl.at, math.MaxInt64
+			}
+			if len(due) < turn && slices.Min(model) <= now {
+				t.Fatalf("seed %d: one at %d is left at %d", seed, slices.Min(model), now)
+			}
+			for _, cl := range due {
+				set(int(cl.id), now+period)
+			}
+		}
 	}
 }
 
