@@ -88,9 +88,7 @@ func (t *trial) read(out []byte, failed error, stderr string) (v verdict, err er
 	var run struct {
 		Trials []struct {
 			Bottleneck *verdict `json:"bottleneck"`
-			Host       *struct {
-				Others *float64 `json:"others_ratio"`
-			} `json:"host"`
+			Host       host     `json:"host"`
 		} `json:"trials"`
 	}
 	if err := json.Unmarshal(out, &run); err != nil {
@@ -100,10 +98,20 @@ func (t *trial) read(out []byte, failed error, stderr string) (v verdict, err er
 		return v, fmt.Errorf("no verdict; mqlab: %w: %s", failed, stderr)
 	}
 	v = *run.Trials[0].Bottleneck
-	if h := run.Trials[0].Host; h != nil && h.Others != nil && t.truth.hogs == 0 {
-		v.disturbed = *h.Others > t.others
-	}
+	v.disturbed = t.truth.hogs == 0 && run.Trials[0].Host.disturbed(t.others)
 	return v, nil
+}
+
+// host is what a trial says of its machine, as parts of its CPU.
+type host struct {
+	Others *float64 `json:"others_ratio"`
+	Steal  *float64 `json:"steal_ratio"`
+}
+
+// disturbed tells whether anybody but the trial may have used more than most of the machine: what is not known may be much, for
+// little is known where nobody had the time to look.
+func (h *host) disturbed(most float64) bool {
+	return h.Others == nil || *h.Others > most || h.Steal != nil && *h.Steal > most
 }
 
 // starve holds a process to a CPU quota as soon as its broker, which is to have all it wants, runs: then the record of its trial has

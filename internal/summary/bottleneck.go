@@ -41,6 +41,7 @@ const (
 	keptUp      = 0.98 // of what was offered
 	queuedUp    = 2.0  // how many times the shortest confirmation a usual one takes where something queues
 	heldUp      = 0.5  // of the messages, that had to wait for a full socket or window
+	crowdedUp   = 0.5  // of the host's cores, that others used while the generator was late and used little of its own
 )
 
 // pressure is what the verdict rests on. Pointers are nil where something is not known.
@@ -111,8 +112,8 @@ func (p *pressure) byMemory() *Bottleneck {
 	return nil
 }
 
-// byGenerator: a generator that is late on a host without idle CPU was crowded out. Late or not, a broker that ran all the time and
-// did not deliver what it was offered is the bottleneck.
+// byGenerator: a generator that is late on a host without idle CPU, or whose cores others used, was crowded out. Late or not, a
+// broker that ran all the time and did not deliver what it was offered is the bottleneck; so is a link or a window that was full.
 func (p *pressure) byGenerator() *Bottleneck {
 	busy := p.generatorCPU != nil && *p.generatorCPU >= usedUp
 	switch {
@@ -120,9 +121,9 @@ func (p *pressure) byGenerator() *Bottleneck {
 		return &Bottleneck{LimitGenerator, p.generatorCPU, fmt.Sprintf("the generator used %s of the cores it was given", Ratio(*p.generatorCPU))}
 	case p.starved != nil && *p.starved >= throttledUp && (p.late != "" || p.strained()):
 		return &Bottleneck{Kind: LimitGenerator, Text: strings.TrimSuffix(fmt.Sprintf("the generator used up the CPU quota that it is held to in %s of the periods; %s", Ratio(*p.starved), p.late), "; ")}
-	case p.late == "" || p.strained() && p.brokerUsedUp():
+	case p.late == "" || p.strained() && (p.brokerUsedUp() || p.linkFull != "" || p.byWindow() != nil):
 		return nil
-	case p.hostFull():
+	case p.hostFull() || p.crowded():
 		return p.hostVerdict(p.late)
 	}
 	return &Bottleneck{Kind: LimitGenerator, Text: p.late}
@@ -131,6 +132,11 @@ func (p *pressure) byGenerator() *Bottleneck {
 // brokerUsedUp reports whether the broker could not have done more.
 func (p *pressure) brokerUsedUp() bool {
 	return p.throttled != nil && *p.throttled >= throttledUp || p.thread != nil && *p.thread >= usedUp
+}
+
+// crowded reports whether others used so much of the host that a generator that is late, and did little, is so because of them.
+func (p *pressure) crowded() bool {
+	return p.hostOthers != nil && *p.hostOthers >= crowdedUp && p.generatorCPU != nil && *p.generatorCPU < usedUp
 }
 
 // brokerBusier reports whether the broker is nearer to its limit than the generator is.

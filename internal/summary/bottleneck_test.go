@@ -45,6 +45,14 @@ func TestBottleneck(t *testing.T) {
 			p.late, p.hostBusy, p.achieved, p.thread = "late", new(1.0), new(0.6), new(0.95)
 		}, LimitThread, "95.0 %"},
 		{"generator crowded out", func(p *pressure) { p.late, p.hostBusy, p.hostOthers = "late", new(0.99), new(0.6) }, LimitHost, "60.0 % of it by others"},
+		{"generator crowded out of a host that was not quite full", func(p *pressure) { p.late, p.hostBusy, p.hostOthers = "late", new(0.88), new(0.7) }, LimitHost, "70.0 % of it by others"},
+		{"generator late beside others that use a little", func(p *pressure) { p.late, p.hostBusy, p.hostOthers = "late", new(0.6), new(0.3) }, LimitGenerator, "late"},
+		{"generator late before a full link", func(p *pressure) {
+			p.late, p.hostBusy, p.achieved, p.linkFull = "late", new(0.6), new(0.3), "the link was saturated (up)"
+		}, LimitLink, "saturated (up)"},
+		{"generator late with a full window", func(p *pressure) {
+			p.late, p.sent, p.achieved, p.held, p.window, p.rate, p.ack, p.ackMin = "late", new(0.5), new(0.5), 0.9, 1, 490, new(2.02e7), new(2e7)
+		}, LimitWindow, "at most 495/s"},
 		{"no core for the broker", func(p *pressure) { p.achieved, p.thread, p.wait, p.hostBusy = new(0.8), new(0.6), new(0.35), new(0.9) }, LimitHost, "waited for a CPU for 35.0 %"},
 		{"host full", func(p *pressure) { p.achieved, p.hostBusy, p.wait = new(0.8), new(0.99), new(0.08) }, LimitHost, "share its cores"},
 		{"host full of what gives way", func(p *pressure) { p.achieved, p.hostBusy = new(0.8), new(0.99) }, LimitUnknown, ""},
