@@ -39,7 +39,8 @@ static uint64_t agent_taken;
 /* What the callback does besides: nothing, work, or hand over to another thread. */
 static long long agent_work_ns, agent_work_every = 1, agent_disk_bytes;
 static int agent_disk = -1;
-static bool agent_queued;
+static bool agent_queued, agent_blocks;
+static uint32_t agent_confirmed;
 static char agent_ring[1024];
 static uint64_t agent_put, agent_got, agent_queue_drops;
 static pthread_mutex_t agent_mutex = PTHREAD_MUTEX_INITIALIZER;
@@ -152,6 +153,26 @@ static inline void agent_store(void)
 	fsync(agent_disk);
 }
 
+/* The counts of allocations.c, where that is put before this program. */
+extern
+#ifdef __cplusplus
+	"C"
+#endif
+	void
+	agent_allocations(uint64_t *number, uint64_t *size) __attribute__((weak));
+static uint64_t agent_allocated_before[2];
+static long long agent_count_from;
+
+static inline void agent_work(long long ns)
+{
+	if (agent_blocks) {
+		struct timespec t = {(time_t)(ns / 1000000000), (long)(ns % 1000000000)};
+		nanosleep(&t, NULL);
+	} else {
+		agent_busy(ns);
+	}
+}
+
 static void *agent_worker(void *unused)
 {
 	(void)unused;
@@ -182,11 +203,13 @@ static inline void agent_received(const void *payload, size_t n)
 {
 	uint64_t entered = agent_now();
 	uint32_t seq = agent_seq(payload, n);
+	if (seq == agent_count_from && agent_allocations)
+		agent_allocations(&agent_allocated_before[0], &agent_allocated_before[1]);
 	if (agent_queued)
 		agent_enqueue();
 	else if (seq % agent_work_every == 0) {
 		if (agent_work_ns > 0)
-			agent_busy(agent_work_ns);
+			agent_work(agent_work_ns);
 		if (agent_disk >= 0)
 			agent_store();
 	}
@@ -228,6 +251,8 @@ static void agent_begin(const char *library, const char *version)
 		agent_fail("disk_file cannot be made", errno);
 	char *callback = agent_text("callback", "");
 	agent_queued = strcmp(callback, "queue") == 0;
+	agent_blocks = strcmp(callback, "block") == 0;
+	agent_count_from = agent_number("count_from", 0);
 	if (agent_queued) {
 		pthread_t worker;
 		pthread_create(&worker, NULL, agent_worker, NULL);
@@ -237,10 +262,37 @@ static void agent_begin(const char *library, const char *version)
 	agent_say(line);
 }
 
-/* Says that the subscription is confirmed. */
+static inline long long agent_connections(void)
+{
+	return agent_number("connections", 1);
+}
+
+/* The name of one of several connections; of one it is that of the job. */
+static inline char *agent_client_id(long long i)
+{
+	char *base = agent_text("client_id", "agent"), *id = (char *)malloc(strlen(base) + 24);
+	if (agent_connections() == 1)
+		return base;
+	sprintf(id, "%s-%lld", base, i);
+	return id;
+}
+
+/* Says that the subscription is confirmed: call it once for each connection. */
 static inline void agent_ready(void)
 {
-	agent_say("{\"event\":\"ready\"}");
+	if (__atomic_add_fetch(&agent_confirmed, 1, __ATOMIC_RELAXED) == agent_connections())
+		agent_say("{\"event\":\"ready\"}");
+}
+
+/* Whether a library that has connected again subscribes again: it does, unless the job is to see what comes of it. */
+static inline bool agent_resubscribes(void)
+{
+	return strcmp(agent_text("reconnect", ""), "plain") != 0;
+}
+
+static inline bool agent_reconnects(void)
+{
+	return *agent_text("reconnect", "");
 }
 
 /* Waits for GO, and returns its time; 0 = STOP, or nobody is there any more. */
@@ -305,8 +357,13 @@ static inline void agent_end(void)
 {
 	struct rusage u;
 	getrusage(RUSAGE_SELF, &u);
-	char line[400];
-	snprintf(line, sizeof line, "{\"event\":\"done\",\"samples\":%llu,\"queue_drops\":%llu,\"max_rss_kib\":%ld}", (unsigned long long)agent_taken, (unsigned long long)agent_queue_drops, u.ru_maxrss);
+	char line[400], counts[120] = "";
+	if (agent_allocations) {
+		uint64_t now[2];
+		agent_allocations(&now[0], &now[1]);
+		snprintf(counts, sizeof counts, ",\"allocations\":%llu,\"allocated_bytes\":%llu", (unsigned long long)(now[0] - agent_allocated_before[0]), (unsigned long long)(now[1] - agent_allocated_before[1]));
+	}
+	snprintf(line, sizeof line, "{\"event\":\"done\",\"samples\":%llu,\"queue_drops\":%llu,\"max_rss_kib\":%ld%s}", (unsigned long long)agent_taken, (unsigned long long)agent_queue_drops, u.ru_maxrss, counts);
 	agent_say(line);
 }
 

@@ -4,16 +4,11 @@
 #include <hiredis/hiredis.h>
 /* effort: end */
 
-static redisContext *redis;
-
-static void *reader(void *unused)
+static void *reader(void *redis)
 {
 	/* effort: c-hiredis */
 	redisReply *r;
-	/* effort: end */
-	(void)unused;
-	/* effort: c-hiredis */
-	while (redisGetReply(redis, (void **)&r) == REDIS_OK) {
+	while (redisGetReply((redisContext *)redis, (void **)&r) == REDIS_OK) {
 		if (r->type == REDIS_REPLY_ARRAY && r->elements == 3) {
 			if (strcmp(r->element[0]->str, "message") == 0)
 				agent_received(r->element[2]->str, (size_t)r->element[2]->len);
@@ -31,14 +26,16 @@ int main(void)
 	char version[32];
 	snprintf(version, sizeof version, "%d.%d.%d", HIREDIS_MAJOR, HIREDIS_MINOR, HIREDIS_PATCH);
 	agent_begin("hiredis", version);
-	/* effort: c-hiredis */
-	redis = redisConnect(agent_text("host", "127.0.0.1"), (int)agent_number("port", 6379));
-	if (!redis || redis->err)
-		agent_fail("connect", redis ? redis->err : 0);
-	redisAppendCommand(redis, "SUBSCRIBE %s", agent_text("topic", "t"));
-	/* effort: end */
-	pthread_t thread;
-	pthread_create(&thread, NULL, reader, NULL);
+	for (long long i = 0; i < agent_connections(); i++) {
+		/* effort: c-hiredis */
+		redisContext *redis = redisConnect(agent_text("host", "127.0.0.1"), (int)agent_number("port", 6379));
+		if (!redis || redis->err)
+			agent_fail("connect", redis ? redis->err : 0);
+		redisAppendCommand(redis, "SUBSCRIBE %s", agent_text("topic", "t"));
+		/* effort: end */
+		pthread_t thread;
+		pthread_create(&thread, NULL, reader, redis);
+	}
 	agent_wait_stop();
 	agent_end();
 	return 0;

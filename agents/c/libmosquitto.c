@@ -3,6 +3,7 @@
 /* effort: c-libmosquitto */
 #include <mosquitto.h>
 /* effort: end */
+#include <sys/epoll.h>
 
 static char *loop;
 static bool subscribed;
@@ -12,23 +13,30 @@ static void on_message(struct mosquitto *m, void *o, const struct mosquitto_mess
 {
 	(void)m, (void)o;
 	agent_received(msg->payload, (size_t)msg->payloadlen);
+/* effort: end */
 }
 
+/* effort: c-libmosquitto */
 static void on_connect(struct mosquitto *m, void *o, int code)
 {
 	(void)o;
 	if (code)
 		agent_fail("CONNACK", code);
-	mosquitto_subscribe(m, NULL, agent_text("topic", "t"), (int)agent_number("qos", 0));
+/* effort: end */
+	if (!subscribed || agent_resubscribes())
+		/* effort: c-libmosquitto */
+		mosquitto_subscribe(m, NULL, agent_text("topic", "t"), (int)agent_number("qos", 0));
+		/* effort: end */
 }
 
+/* effort: c-libmosquitto */
 static void on_subscribe(struct mosquitto *m, void *o, int id, int n, const int *granted)
 {
 	(void)m, (void)o, (void)id, (void)n, (void)granted;
 	subscribed = true;
 	agent_ready();
-}
 /* effort: end */
+}
 
 static void on_log(struct mosquitto *m, void *o, int level, const char *text)
 {
@@ -75,16 +83,10 @@ static void *run(void *o)
 	return NULL;
 }
 
-int main(void)
+static struct mosquitto *connected(long long i)
 {
-	int major, minor, revision;
-	char version[32];
-	mosquitto_lib_version(&major, &minor, &revision);
-	snprintf(version, sizeof version, "%d.%d.%d", major, minor, revision);
-	agent_begin("libmosquitto", version);
 	/* effort: c-libmosquitto */
-	mosquitto_lib_init();
-	struct mosquitto *m = mosquitto_new(agent_text("client_id", "libmosquitto"), true, NULL);
+	struct mosquitto *m = mosquitto_new(agent_client_id(i), true, NULL);
 	mosquitto_message_callback_set(m, on_message);
 	mosquitto_connect_callback_set(m, on_connect);
 	mosquitto_subscribe_callback_set(m, on_subscribe);
@@ -101,7 +103,68 @@ int main(void)
 	if (code)
 		agent_fail(mosquitto_strerror(code), code);
 	/* effort: end */
+	return m;
+}
+
+/* One loop for all connections. */
+static void *run_all(void *poll)
+{
+	struct epoll_event list[64];
+	for (;;) {
+		int n = epoll_wait(*(int *)poll, list, 64, 1000);
+		for (int i = 0; i < n; i++) {
+			struct mosquitto *m = (struct mosquitto *)list[i].data.ptr;
+			if (mosquitto_loop_read(m, 1) != MOSQ_ERR_SUCCESS)
+				return NULL;
+			if (mosquitto_want_write(m))
+				mosquitto_loop_write(m, 1);
+			mosquitto_loop_misc(m);
+		}
+	}
+}
+
+/* Several connections, each with the library's thread, or all in one loop of ours. */
+static void several(long long n)
+{
+	bool threads = strcmp(agent_text("by", ""), "threads") == 0;
+	int poll = epoll_create1(0);
+	for (long long i = 0; i < n; i++) {
+		struct mosquitto *m = connected(i);
+		if (threads) {
+			/* effort: c-libmosquitto */
+			mosquitto_loop_start(m);
+			/* effort: end */
+			continue;
+		}
+		struct epoll_event e = {EPOLLIN, {.ptr = m}};
+		epoll_ctl(poll, EPOLL_CTL_ADD, mosquitto_socket(m), &e);
+	}
+	if (threads)
+		return;
+	pthread_t thread;
+	static int descriptor;
+	descriptor = poll;
+	pthread_create(&thread, NULL, run_all, &descriptor);
+}
+
+int main(void)
+{
+	int major, minor, revision;
+	char version[32];
+	mosquitto_lib_version(&major, &minor, &revision);
+	snprintf(version, sizeof version, "%d.%d.%d", major, minor, revision);
+	agent_begin("libmosquitto", version);
+	/* effort: c-libmosquitto */
+	mosquitto_lib_init();
+	/* effort: end */
 	loop = agent_text("loop", "start");
+	if (*agent_text("by", "")) {
+		several(agent_connections());
+		agent_wait_stop();
+		agent_end();
+		return 0;
+	}
+	struct mosquitto *m = connected(0);
 	publisher = m;
 	publish_topic = agent_text("publish", "");
 	bool publishing = *publish_topic, threaded = strcmp(loop, "start") == 0;
@@ -110,9 +173,7 @@ int main(void)
 			;
 		agent_publish(publish, between);
 	} else if (strcmp(loop, "start") == 0) {
-		/* effort: c-libmosquitto */
 		mosquitto_loop_start(m);
-		/* effort: end */
 	} else {
 		pthread_t thread;
 		mosquitto_threaded_set(m, true);

@@ -12,29 +12,50 @@ static int on_message(void *context, char *topic, int length, MQTTAsync_message 
 	MQTTAsync_freeMessage(&m);
 	MQTTAsync_free(topic);
 	return 1;
+/* effort: end */
 }
 
+/* effort: c-paho */
 static void on_failure(void *context, MQTTAsync_failureData *d)
 {
 	(void)context;
 	agent_fail("connecting or subscribing failed", d ? d->code : 0);
+/* effort: end */
 }
 
+/* effort: c-paho */
 static void on_subscribe(void *context, MQTTAsync_successData *d)
 {
 	(void)context, (void)d;
 	agent_ready();
+/* effort: end */
 }
 
-static void on_connect(void *client, MQTTAsync_successData *d)
+/* effort: c-paho */
+static void subscribe(void *client, char *cause)
 {
-	(void)d;
+	(void)cause;
 	MQTTAsync_responseOptions o = MQTTAsync_responseOptions_initializer;
 	o.onSuccess = on_subscribe;
 	o.onFailure = on_failure;
 	MQTTAsync_subscribe((MQTTAsync)client, agent_text("topic", "t"), (int)agent_number("qos", 0), &o);
-}
 /* effort: end */
+}
+
+static void on_log(enum MQTTASYNC_TRACE_LEVELS level, char *text)
+{
+	(void)level;
+	fprintf(stderr, "%s\n", text);
+}
+
+/* Connected for the first time, or again. */
+static void on_connect(void *client, char *cause)
+{
+	static bool before;
+	if (!before || agent_resubscribes())
+		subscribe(client, cause);
+	before = agent_connections() == 1;
+}
 
 static const char *version(void)
 {
@@ -50,29 +71,34 @@ int main(void)
 	char url[160];
 	char *ca = agent_text("tls_ca", "");
 	snprintf(url, sizeof url, "%s://%s:%lld", *ca ? "ssl" : "tcp", agent_text("host", "127.0.0.1"), agent_number("port", 1883));
-	/* effort: c-paho */
-	MQTTAsync client;
-	if (MQTTAsync_create(&client, url, agent_text("client_id", "paho-c"), MQTTCLIENT_PERSISTENCE_NONE, NULL))
-		agent_fail("no client could be made", 0);
-	MQTTAsync_setCallbacks(client, client, NULL, on_message, NULL);
-	MQTTAsync_connectOptions o = MQTTAsync_connectOptions_initializer;
-	/* effort: end */
-	MQTTAsync_SSLOptions tls = MQTTAsync_SSLOptions_initializer;
-	/* effort: c-paho */
-	o.keepAliveInterval = (int)agent_number("keepalive", 60);
-	o.cleansession = 1;
-	o.onSuccess = on_connect;
-	o.onFailure = on_failure;
-	o.context = client;
-	/* effort: end */
-	if (*ca) {
-		tls.trustStore = ca;
-		o.ssl = &tls;
+	if (agent_number("log", 0)) {
+		MQTTAsync_setTraceCallback(on_log);
+		MQTTAsync_setTraceLevel(MQTTASYNC_TRACE_PROTOCOL);
 	}
-	/* effort: c-paho */
-	if (MQTTAsync_connect(client, &o))
-		agent_fail("connect", 0);
-	/* effort: end */
+	MQTTAsync_SSLOptions tls = MQTTAsync_SSLOptions_initializer;
+	tls.trustStore = ca;
+	for (long long i = 0; i < agent_connections(); i++) {
+		/* effort: c-paho */
+		MQTTAsync client;
+		if (MQTTAsync_create(&client, url, agent_client_id(i), MQTTCLIENT_PERSISTENCE_NONE, NULL))
+			agent_fail("no client could be made", 0);
+		MQTTAsync_setCallbacks(client, client, NULL, on_message, NULL);
+		MQTTAsync_setConnected(client, client, on_connect);
+		MQTTAsync_connectOptions o = MQTTAsync_connectOptions_initializer;
+		o.keepAliveInterval = (int)agent_number("keepalive", 60);
+		o.cleansession = 1;
+		o.onFailure = on_failure;
+		o.context = client;
+		/* effort: end */
+		o.automaticReconnect = agent_reconnects();
+		o.minRetryInterval = o.maxRetryInterval = 1;
+		if (*ca)
+			o.ssl = &tls;
+		/* effort: c-paho */
+		if (MQTTAsync_connect(client, &o))
+			agent_fail("connect", 0);
+		/* effort: end */
+	}
 	agent_wait_stop();
 	agent_end();
 	return 0;

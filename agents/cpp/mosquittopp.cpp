@@ -20,11 +20,24 @@ struct Client : mosqpp::mosquittopp {
 			int on = 1;
 			setsockopt(socket(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
 		}
-		// effort: cpp-mosquittopp
-		subscribe(nullptr, agent_text("topic", "t"), static_cast<int>(agent_number("qos", 0)));
+		if (!subscribed || agent_resubscribes())
+			// effort: cpp-mosquittopp
+			subscribe(nullptr, agent_text("topic", "t"), static_cast<int>(agent_number("qos", 0)));
+			// effort: end
 	}
-	void on_subscribe(int, int, const int *) override { agent_ready(); }
-		// effort: end
+	// effort: cpp-mosquittopp
+	void on_subscribe(int, int, const int *) override
+	{
+		subscribed = true;
+		agent_ready();
+	// effort: end
+	}
+	void on_log(int, const char *text) override
+	{
+		if (logs)
+			fprintf(stderr, "%s\n", text);
+	}
+	bool subscribed = false, logs = agent_number("log", 0) != 0;
 };
 
 int main()
@@ -36,17 +49,21 @@ int main()
 	agent_begin("mosquittopp", version);
 	// effort: cpp-mosquittopp
 	mosqpp::lib_init();
-	Client client(agent_text("client_id", "mosquittopp"));
 	// effort: end
 	char *ca = agent_text("tls_ca", "");
-	if (*ca)
-		client.tls_set(ca);
-	// effort: cpp-mosquittopp
-	int code = client.connect(agent_text("host", "127.0.0.1"), static_cast<int>(agent_number("port", 1883)), static_cast<int>(agent_number("keepalive", 60)));
-	if (code)
-		agent_fail(mosqpp::strerror(code), code);
-	client.loop_start();
-	// effort: end
+	for (long long i = 0; i < agent_connections(); i++) { // they live as long as the program
+		// effort: cpp-mosquittopp
+		Client *client = new Client(agent_client_id(i));
+		// effort: end
+		if (*ca)
+			client->tls_set(ca);
+		// effort: cpp-mosquittopp
+		int code = client->connect(agent_text("host", "127.0.0.1"), static_cast<int>(agent_number("port", 1883)), static_cast<int>(agent_number("keepalive", 60)));
+		if (code)
+			agent_fail(mosqpp::strerror(code), code);
+		client->loop_start();
+		// effort: end
+	}
 	agent_wait_stop();
 	agent_end();
 	return 0;

@@ -45,6 +45,11 @@ type job struct {
 	WorkNS    int64  `json:"work_ns"`
 	Callback  string `json:"callback"`
 	TLSCA     string `json:"tls_ca"`
+	NoDelay   int    `json:"nodelay"`
+	Log       int    `json:"log"`
+
+	Connections int    `json:"connections"`
+	Reconnect   string `json:"reconnect"`
 
 	Publish      string `json:"publish"` // a topic to publish to on a schedule
 	PublishQoS   byte   `json:"publish_qos"`
@@ -52,6 +57,14 @@ type job struct {
 	IntervalNS   int64  `json:"interval_ns"`
 	PayloadBytes int    `json:"payload_bytes"`
 	WorkEvery    uint32 `json:"work_every"`
+}
+
+// clientID names one of several connections; of one it is that of the job.
+func (j *job) clientID(i int) string {
+	if j.Connections <= 1 {
+		return j.ClientID
+	}
+	return fmt.Sprintf("%s-%d", j.ClientID, i)
 }
 
 func (j *job) address() string { return fmt.Sprintf("%s:%d", j.Host, j.Port) }
@@ -67,6 +80,9 @@ type agent struct {
 	queue  chan uint32
 	send   func(payload []byte) error // publishes; nil = the library's agent cannot
 	before runtime.MemStats
+
+	number    int // of the connection that is made now
+	confirmed atomic.Int64
 }
 
 // The layout of the samples; see README.md of the agents.
@@ -112,8 +128,10 @@ func Main(args []string, stdin io.Reader, stdout io.Writer) int {
 	}
 	name, version := library(args[0])
 	a.say(map[string]any{"event": "hello", "protocol": 1, "library": name, "version": version, "pid": os.Getpid()})
-	if err := libraries[args[0]](a); err != nil {
-		return a.fail(err)
+	for a.number = range max(a.Connections, 1) {
+		if err := libraries[args[0]](a); err != nil {
+			return a.fail(err)
+		}
 	}
 	if a.Publish != "" && a.send != nil {
 		a.publish()
@@ -140,8 +158,11 @@ func (a *agent) fail(err error) int {
 	return 1
 }
 
-// ready says that the subscription is confirmed.
+// ready says that the subscription is confirmed: it is called once for each connection.
 func (a *agent) ready() {
+	if a.confirmed.Add(1) != int64(max(a.Connections, 1)) {
+		return
+	}
 	runtime.ReadMemStats(&a.before)
 	a.say(map[string]any{"event": "ready"})
 }
@@ -158,9 +179,17 @@ func (a *agent) received(payload []byte) {
 			a.drops.Add(1)
 		}
 	case a.WorkNS > 0 && seq%max(a.WorkEvery, 1) == 0:
-		a.busy()
+		a.work()
 	}
 	a.keep(received, seq, entered, clock.Now(), int64(len(payload)))
+}
+
+func (a *agent) work() {
+	if a.Callback == "block" {
+		time.Sleep(time.Duration(a.WorkNS))
+		return
+	}
+	a.busy()
 }
 
 func (a *agent) busy() {

@@ -7,9 +7,11 @@ import (
 	"encoding/binary"
 	"errors"
 	"io"
+	"log"
 	"net"
 	"os"
 	"runtime/debug"
+	"time"
 
 	// effort: go-paho5
 	"github.com/eclipse/paho.golang/paho"
@@ -81,12 +83,22 @@ func paho3(a *agent) error {
 		scheme = "ssl://"
 	}
 	// effort: go-paho3
-	o := mqtt.NewClientOptions().AddBroker(scheme + a.address()).SetClientID(a.ClientID).SetKeepAlive(a.keepAlive()).SetAutoReconnect(false).SetTLSConfig(config)
+	o := mqtt.NewClientOptions().AddBroker(scheme + a.address()).SetClientID(a.clientID(a.number)).SetKeepAlive(a.keepAlive()).SetTLSConfig(config)
+	// effort: end
+	o.SetAutoReconnect(a.Reconnect != "").SetMaxReconnectInterval(time.Second)
+	callback := func(_ mqtt.Client, m mqtt.Message) { a.received(m.Payload()) }
+	if a.Reconnect == "resubscribe" {
+		o.SetOnConnectHandler(func(c mqtt.Client) { c.Subscribe(a.Topic, a.QoS, callback) })
+	}
+	if a.Log == 1 {
+		mqtt.DEBUG = log.New(os.Stderr, "", log.LstdFlags)
+	}
+	// effort: go-paho3
 	client := mqtt.NewClient(o)
 	if t := client.Connect(); t.Wait() && t.Error() != nil {
 		return t.Error()
 	}
-	t := client.Subscribe(a.Topic, a.QoS, func(_ mqtt.Client, m mqtt.Message) { a.received(m.Payload()) })
+	t := client.Subscribe(a.Topic, a.QoS, callback)
 	if t.Wait() && t.Error() != nil {
 		return t.Error()
 	}
@@ -108,7 +120,7 @@ func paho5(a *agent) error {
 			return true, nil
 		},
 	}})
-	if _, err := client.Connect(context.Background(), &paho.Connect{KeepAlive: uint16(a.KeepAlive), ClientID: a.ClientID, CleanStart: true}); err != nil {
+	if _, err := client.Connect(context.Background(), &paho.Connect{KeepAlive: uint16(a.KeepAlive), ClientID: a.clientID(a.number), CleanStart: true}); err != nil {
 		return err
 	}
 	if _, err := client.Subscribe(context.Background(), &paho.Subscribe{Subscriptions: []paho.SubscribeOptions{{Topic: a.Topic, QoS: a.QoS}}}); err != nil {
@@ -120,8 +132,16 @@ func paho5(a *agent) error {
 }
 
 func amqp091(a *agent) error {
+	config, err := a.tls()
+	if err != nil {
+		return err
+	}
+	scheme := "amqp://"
+	if config != nil {
+		scheme = "amqps://"
+	}
 	// effort: go-amqp091
-	c, err := amqp.Dial("amqp://guest:guest@" + a.address() + "/")
+	c, err := amqp.DialTLS(scheme+"guest:guest@"+a.address()+"/", config)
 	if err != nil {
 		return err
 	}
@@ -177,8 +197,14 @@ func floor(a *agent) error {
 
 func (a *agent) read(conn net.Conn) {
 	buffer := make([]byte, 1<<22)
+	if a.Connections > 1 {
+		buffer = make([]byte, 1<<14) // it grows where a packet needs it
+	}
 	n := 0
 	for {
+		if n == len(buffer) {
+			buffer = append(buffer, make([]byte, n)...)
+		}
 		got, err := conn.Read(buffer[n:])
 		if err != nil {
 			return

@@ -2,7 +2,9 @@
 'use strict';
 const fs = require('fs');
 const readline = require('readline');
+const v8 = require('v8');
 const { performance, PerformanceObserver } = require('perf_hooks');
+const { Worker } = require('worker_threads');
 
 const RECEIVED = 1, SENT = 2, PAUSE = 3;
 const HEADER = 64, RECORD = 32;
@@ -23,6 +25,9 @@ class Agent {
       this.buffer = Buffer.alloc(HEADER + RECORD * this.capacity);
       this.view = new DataView(this.buffer.buffer, this.buffer.byteOffset);
       this.workNs = BigInt(this.job.work_ns || 0);
+      this.connections = this.job.connections || 1;
+      this.confirmed = this.queueDrops = 0;
+      if (this.job.callback === 'queue') this.startWorker();
       this.watchCollections();
       this.say({ event: 'hello', protocol: 1, library, version, pid: process.pid });
       main(this, this.job);
@@ -92,11 +97,53 @@ class Agent {
   received(payload) {
     const entered = now();
     const seq = parseInt(payload.toString('latin1', 8, 18), 10);
-    if (this.workNs) for (const end = now() + this.workNs; now() < end;);
+    if (this.queue) this.enqueue();
+    else if (this.workNs && this.job.callback === 'block') Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, Number(this.workNs) / 1e6);
+    else if (this.workNs) for (const end = now() + this.workNs; now() < end;);
     this.keep(RECEIVED, seq, entered, now(), payload.length);
   }
 
-  ready() { this.say({ event: 'ready' }); }
+  // Another thread does the work of a message, by a queue of 1,024 of which it is enough to know the length.
+  startWorker() {
+    this.queue = new Int32Array(new SharedArrayBuffer(4));
+    new Worker(`const { queue, ns } = require('worker_threads').workerData, now = process.hrtime.bigint;
+      for (;;) {
+        Atomics.wait(queue, 0, 0);
+        for (const end = now() + ns; now() < end;);
+        Atomics.sub(queue, 0, 1);
+      }`, { eval: true, workerData: { queue: this.queue, ns: this.workNs } }).unref();
+  }
+
+  enqueue() {
+    if (Atomics.load(this.queue, 0) >= 1024) this.queueDrops++;
+    else if (Atomics.add(this.queue, 0, 1) === 0) Atomics.notify(this.queue, 0);
+  }
+
+  // Says that the subscription is confirmed: call it once for each connection.
+  ready() {
+    if (++this.confirmed !== this.connections) return;
+    this.heap = v8.GCProfiler ? new v8.GCProfiler() : undefined;
+    this.heapBefore = process.memoryUsage().heapUsed;
+    if (this.heap) this.heap.start();
+    this.say({ event: 'ready' });
+  }
+
+  // The name of one of several connections; of one it is that of the job.
+  clientId(i) {
+    const name = this.job.client_id || 'node';
+    return this.connections === 1 ? name : `${name}-${i}`;
+  }
+
+  // What was allocated on the heap since ready: what it grew by between its collections.
+  allocatedBytes() {
+    if (!this.heap) return undefined;
+    let used = this.heapBefore, sum = 0;
+    for (const c of this.heap.stop().statistics) {
+      sum += c.beforeGC.heapStatistics.usedHeapSize - used;
+      used = c.afterGC.heapStatistics.usedHeapSize;
+    }
+    return Math.max(sum + process.memoryUsage().heapUsed - used, 0);
+  }
 
   fail(what) {
     this.say({ event: 'error', what: String(what).replace(/["\\]/g, "'"), code: 0 });
@@ -104,6 +151,7 @@ class Agent {
   }
 
   end() {
+    const allocated = this.allocatedBytes();
     const kept = Math.min(this.taken, this.capacity);
     this.buffer.write('MQLABSMP', 0);
     this.view.setUint32(8, 1, true);
@@ -112,7 +160,7 @@ class Agent {
     this.view.setBigUint64(24, BigInt(kept), true);
     this.view.setBigUint64(32, BigInt(this.taken - kept), true);
     if (this.job.samples) fs.writeFileSync(this.job.samples, this.buffer);
-    this.say({ event: 'done', samples: this.taken, queue_drops: 0, max_rss_kib: process.resourceUsage().maxRSS });
+    this.say({ event: 'done', samples: this.taken, queue_drops: this.queueDrops, allocated_bytes: allocated, max_rss_kib: process.resourceUsage().maxRSS });
     process.exit(0);
   }
 }

@@ -1,13 +1,16 @@
 // The floor of Node: a socket and no library. What others add is what they take longer than this.
 'use strict';
+const fs = require('fs');
 const net = require('net');
+const tls = require('tls');
 const { Agent } = require('./agent');
 
-new Agent('floor-node', process.versions.node, (agent, job) => {
-  const connection = net.connect(job.port, job.host);
+function open(agent, job) {
+  const connection = job.tls_ca
+    ? tls.connect({ port: job.port, host: job.host, ca: fs.readFileSync(job.tls_ca) }) : net.connect(job.port, job.host);
   connection.setNoDelay(true);
   connection.on('error', (e) => agent.fail(e.message));
-  connection.on('connect', () => connection.write(Buffer.from('\x10\x11\0\x04MQTT\x04\x02\x02\x58\0\x05floor', 'latin1')));
+  connection.on(job.tls_ca ? 'secureConnect' : 'connect', () => connection.write(Buffer.from('\x10\x11\0\x04MQTT\x04\x02\x02\x58\0\x05floor', 'latin1')));
   let buffer = Buffer.alloc(0);
   connection.on('data', (data) => {
     buffer = buffer.length ? Buffer.concat([buffer, data]) : data;
@@ -46,6 +49,9 @@ new Agent('floor-node', process.versions.node, (agent, job) => {
     }
     return i + length;
   }
+}
 
+new Agent('floor-node', process.versions.node, (agent, job) => {
+  for (let i = 0; i < agent.connections; i++) open(agent, job);
   agent.stop();
 });

@@ -7,18 +7,24 @@ const mqtt = require('mqtt');
 
 const version = (() => { try { return require('mqtt/package.json').version; } catch { return ''; } })();
 
-new Agent('mqtt.js', version, (agent, job) => {
-  // effort: node-mqttjs
-  const client = mqtt.connect({
-    host: job.host, port: job.port, clientId: job.client_id || 'mqttjs', keepalive: job.keepalive || 60, protocolVersion: 4, reconnectPeriod: 0,
-  // effort: end
+function connect(agent, job, i) {
+  const options = {
     protocol: job.tls_ca ? 'mqtts' : 'mqtt', ca: job.tls_ca ? require('fs').readFileSync(job.tls_ca) : undefined,
-  });
-  if (job.nodelay) client.stream.setNoDelay(true);
-  // effort: node-mqttjs
+    reconnectPeriod: job.reconnect ? 1000 : 0, resubscribe: job.reconnect === 'resubscribe',
+    log: job.log ? (...words) => console.error(...words) : undefined,
+    // effort: node-mqttjs
+    host: job.host, port: job.port, clientId: agent.clientId(i), keepalive: job.keepalive || 60, protocolVersion: 4,
+  };
+  const client = mqtt.connect(options);
   client.on('error', (e) => agent.fail(e.message));
   client.on('message', (topic, payload) => agent.received(payload));
-  client.on('connect', () => client.subscribe(job.topic, { qos: job.qos || 0 }, (e) => { if (e) agent.fail(e.message); else agent.ready(); }));
+  client.once('connect', () => client.subscribe(job.topic, { qos: job.qos || 0 }, (e) => { if (e) agent.fail(e.message); else agent.ready(); }));
   // effort: end
-  (job.publish ? agent.publish((payload) => client.publish(job.publish, payload, { qos: job.publish_qos || 0 })) : Promise.resolve()).then(() => agent.stop());
+  if (job.nodelay) client.stream.setNoDelay(true);
+  return client;
+}
+
+new Agent('mqtt.js', version, (agent, job) => {
+  const clients = Array.from({ length: agent.connections }, (_, i) => connect(agent, job, i));
+  (job.publish ? agent.publish((payload) => clients[0].publish(job.publish, payload, { qos: job.publish_qos || 0 })) : Promise.resolve()).then(() => agent.stop());
 });

@@ -25,6 +25,9 @@ class Agent:
         self.numbers, self.ended = itertools.count(), False
         if self.job.get('samples'):
             self._map(self.job['samples'], self.job.get('capacity', 1 << 16))
+        self.connections, self._confirmed, self._lock = self.job.get('connections', 1), 0, threading.Lock()
+        self.count_from, self._allocated = self.job.get('count_from', 0), None
+        self.work = block if self.job.get('callback') == 'block' else busy
         self.work_ns, self.work_every = self.job.get('work_ns', 0), self.job.get('work_every', 1)
         self.queue = None
         if self.job.get('callback') == 'queue':
@@ -75,6 +78,8 @@ class Agent:
         """The body of the library's callback: call it first thing."""
         entered = now()
         seq = int(payload[8:18])
+        if seq == self.count_from:
+            self._allocated = allocations()
         if self.queue is not None:
             if len(self.queue) < 1024:
                 self.queue.append(seq)
@@ -82,7 +87,7 @@ class Agent:
             else:
                 self.queue_drops += 1
         elif self.work_ns and seq % self.work_every == 0:
-            busy(self.work_ns)
+            self.work(self.work_ns)
         self.keep(RECEIVED, seq, entered, now(), len(payload))
 
     def _work(self):
@@ -92,8 +97,21 @@ class Agent:
             busy(self.work_ns)
 
     def ready(self):
-        """Says that the subscription is confirmed."""
-        self.say(event='ready')
+        """Says that the subscription is confirmed: call it once for each connection."""
+        with self._lock:
+            self._confirmed += 1
+            if self._confirmed == self.connections:
+                self.say(event='ready')
+
+    def client_id(self, i):
+        """The name of one of several connections; of one it is that of the job."""
+        name = self.job.get('client_id', 'python')
+        return name if self.connections == 1 else '%s-%d' % (name, i)
+
+    def tls(self):
+        """What trusts the broker's authority; None without TLS."""
+        import ssl
+        return ssl.create_default_context(cafile=self.job['tls_ca']) if self.job.get('tls_ca') else None
 
     def wait_go(self):
         """Waits for GO, and returns its time; 0 = STOP, or nobody is there any more."""
@@ -130,14 +148,34 @@ class Agent:
         if self.capacity:
             struct.pack_into('<QQ', self.memory, 24, min(taken, self.capacity), max(taken - self.capacity, 0))
         usage = resource.getrusage(resource.RUSAGE_SELF)
+        counts, now_ = {}, allocations()
+        if now_ and self._allocated:
+            counts = {'allocations': now_[0] - self._allocated[0], 'allocated_bytes': now_[1] - self._allocated[1]}
         collections_ = [s['collections'] for s in gc.get_stats()]
         self.say(event='done', samples=taken, queue_drops=self.queue_drops, max_rss_kib=usage.ru_maxrss,
-                 collections=sum(collections_), full_collections=collections_[2])
+                 collections=sum(collections_), full_collections=collections_[2], **counts)
         os._exit(0)
 
     def fail(self, what, code=0):
         self.say(event='error', what=str(what).replace('"', "'"), code=code)
         os._exit(1)
+
+
+def allocations():
+    """The counts of allocations.c, where that is put before this program; else None."""
+    if 'LD_PRELOAD' not in os.environ:
+        return None
+    import ctypes
+    number, size = ctypes.c_uint64(), ctypes.c_uint64()
+    try:
+        ctypes.CDLL(None).agent_allocations(ctypes.byref(number), ctypes.byref(size))
+    except AttributeError:
+        return None
+    return number.value, size.value
+
+
+def block(ns):
+    time.sleep(ns / 1e9)
 
 
 def busy(ns):

@@ -6,14 +6,20 @@ from agent import Agent
 
 agent = Agent('floor-python')
 job = agent.job
-connection = socket.create_connection((job['host'], job['port']))
-connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-connection.sendall(b'\x10\x11\0\x04MQTT\x04\x02\x02\x58\0\x05floor')
-if connection.recv(4)[3]:
-    agent.fail('CONNACK')
 
 
-def packet(buffer, start):
+def connected():
+    connection = socket.create_connection((job['host'], job['port']))
+    connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    if job.get('tls_ca'):
+        connection = agent.tls().wrap_socket(connection, server_hostname=job['host'])
+    connection.sendall(b'\x10\x11\0\x04MQTT\x04\x02\x02\x58\0\x05floor')
+    if connection.recv(4)[3]:
+        agent.fail('CONNACK')
+    return connection
+
+
+def packet(connection, buffer, start):
     """Handles the packet at start; returns where the next one begins, or start if this one is not whole yet."""
     length, shift, i = 0, 0, start + 1
     while True:
@@ -41,18 +47,20 @@ def packet(buffer, start):
     return i + length
 
 
-def read():
+def read(connection):
     buffer = bytearray()
     while data := connection.recv(1 << 20):
         buffer += data
         done = 0
-        while len(buffer) - done >= 2 and (after := packet(buffer, done)) > done:
+        while len(buffer) - done >= 2 and (after := packet(connection, buffer, done)) > done:
             done = after
         del buffer[:done]
 
 
-threading.Thread(target=read, daemon=True).start()
 topic = job['topic'].encode()
-connection.sendall(bytes([0x82, 5 + len(topic), 0, 1, 0, len(topic)]) + topic + bytes([job.get('qos', 0)]))
+for _ in range(agent.connections):
+    c = connected()
+    threading.Thread(target=read, args=(c,), daemon=True).start()
+    c.sendall(bytes([0x82, 5 + len(topic), 0, 1, 0, len(topic)]) + topic + bytes([job.get('qos', 0)]))
 agent.wait_stop()
 agent.end()

@@ -1,4 +1,6 @@
 """paho-mqtt, 1.6 and 2.x. Package: python3-paho-mqtt."""
+import logging
+import selectors
 import socket
 import threading
 import time
@@ -11,31 +13,62 @@ from paho.mqtt import client as mqtt
 
 agent = Agent('paho-python', paho.mqtt.__version__)
 job = agent.job
-if hasattr(mqtt, 'CallbackAPIVersion'):
-    # effort: python-paho2
-    client = mqtt.Client(mqtt.CallbackAPIVersion.VERSION2, client_id=job.get('client_id', 'paho-python'))
-    # effort: end
-else:
-    # effort: python-paho
-    client = mqtt.Client(client_id=job.get('client_id', 'paho-python'))
-    # effort: end
-# effort: python-paho python-paho2
-client.on_message = lambda c, u, message: agent.received(message.payload)
-client.on_connect = lambda *_: client.subscribe(job['topic'], job.get('qos', 0))
-client.on_subscribe = lambda *_: agent.ready()
-# effort: end
-if job.get('nodelay'):
-    client.on_socket_open = lambda c, u, s: s.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 if job.get('log'):
-    client.enable_logger()
-if job.get('tls_ca'):
-    client.tls_set(job['tls_ca'])
-# effort: python-paho python-paho2
-try:
-    client.connect(job['host'], job['port'], job.get('keepalive', 60))
-except OSError as e:
-    agent.fail(e, e.errno or 0)
-# effort: end
+    logging.basicConfig(level=logging.DEBUG)
+
+
+def connected(i):
+    if hasattr(mqtt, 'CallbackAPIVersion'):
+        # effort: python-paho2
+        client = mqtt.Client(mqtt.CallbackAPIVersion.VERSION2, client_id=agent.client_id(i))
+        # effort: end
+    else:
+        # effort: python-paho
+        client = mqtt.Client(client_id=agent.client_id(i))
+        # effort: end
+    # effort: python-paho python-paho2
+    client.on_message = lambda c, u, message: agent.received(message.payload)
+    client.on_subscribe = lambda *_: agent.ready()
+
+    def on_connect(*_):
+        client.subscribe(job['topic'], job.get('qos', 0))
+    # effort: end
+        if job.get('reconnect') == 'plain':
+            client.on_connect = None
+
+    # effort: python-paho python-paho2
+    client.on_connect = on_connect
+    # effort: end
+    if job.get('nodelay'):
+        client.on_socket_open = lambda c, u, s: s.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    if job.get('log'):
+        client.enable_logger()
+    if job.get('tls_ca'):
+        client.tls_set(job['tls_ca'])
+    # effort: python-paho python-paho2
+    try:
+        client.connect(job['host'], job['port'], job.get('keepalive', 60))
+    except OSError as e:
+        agent.fail(e, e.errno or 0)
+    # effort: end
+    return client
+
+
+clients = [connected(i) for i in range(agent.connections)]
+client = clients[0]
+
+
+def run_all():
+    """One loop for all connections."""
+    with selectors.DefaultSelector() as ready:
+        for c in clients:
+            ready.register(c.socket(), selectors.EVENT_READ, c)
+        while True:
+            for key, _ in ready.select(1.0):
+                key.data.loop_read()
+                while key.data.want_write():
+                    key.data.loop_write()
+                key.data.loop_misc()
 
 
 def own():
@@ -49,10 +82,13 @@ def sleep():
 
 
 loop = job.get('loop', 'start')
-if loop == 'start':
-    # effort: python-paho python-paho2
-    client.loop_start()
-    # effort: end
+if job.get('by') == 'loop':
+    threading.Thread(target=run_all, daemon=True).start()
+elif job.get('by') == 'threads' or loop == 'start':
+    for client in clients:
+        # effort: python-paho python-paho2
+        client.loop_start()
+        # effort: end
 else:
     threading.Thread(target={'forever': client.loop_forever, 'own': own, 'sleep': sleep}[loop], daemon=True).start()
 if job.get('publish'):

@@ -1,4 +1,5 @@
 """pika, AMQP 0-9-1, blocking. Package: python3-pika."""
+import logging
 import threading
 
 from agent import Agent
@@ -8,25 +9,34 @@ import pika
 
 agent = Agent('pika', pika.__version__)
 job = agent.job
-# effort: python-pika
-connection = pika.BlockingConnection(pika.ConnectionParameters(job['host'], job['port']))
-channel = connection.channel()
-channel.queue_declare(job['topic'], auto_delete=True)
-# effort: end
 manual = job.get('qos', 0) > 0
+if job.get('log'):
+    logging.basicConfig(level=logging.DEBUG)
 
 
 # effort: python-pika
-def on_message(c, method, properties, body):
+def on_message(channel, method, properties, body):
     agent.received(body)
     if manual:
-        c.basic_ack(method.delivery_tag)
+        channel.basic_ack(method.delivery_tag)
+# effort: end
 
 
-channel.basic_consume(job['topic'], on_message, auto_ack=not manual)
-# effort: end
-threading.Thread(target=lambda: (agent.wait_stop(), agent.end()), daemon=True).start()
-agent.ready()
-# effort: python-pika
-channel.start_consuming()
-# effort: end
+def consume():
+    tls = agent.tls()
+    # effort: python-pika
+    parameters = pika.ConnectionParameters(job['host'], job['port'], ssl_options=tls and pika.SSLOptions(tls, job['host']))
+    channel = pika.BlockingConnection(parameters).channel()
+    channel.queue_declare(job['topic'], auto_delete=True)
+    channel.basic_consume(job['topic'], on_message, auto_ack=not manual)
+    agent.ready()
+    # effort: end
+    # effort: python-pika
+    channel.start_consuming()
+    # effort: end
+
+
+for _ in range(agent.connections):
+    threading.Thread(target=consume, daemon=True).start()
+agent.wait_stop()
+agent.end()

@@ -3,7 +3,9 @@
 package agent_test
 
 import (
+	"crypto/tls"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -64,17 +66,60 @@ func TestAgents(t *testing.T) {
 				exchange(t, g, b, agent.Job{QoS: int(q)}, 200, 256)
 			}
 			exchange(t, g, b, agent.Job{}, 5, 1<<20)
-			if a.Language != agent.Node {
-				exchange(t, g, b, agent.Job{Callback: "queue", WorkNS: 1000}, 50, 256)
+			for _, job := range claims(a) {
+				exchange(t, g, b, job, 50, 256)
 			}
 		})
 	}
 }
 
-// exchange sends n messages to an agent, and checks its record.
-func exchange(t *testing.T, g *guard.Guard, b *agent.Built, job agent.Job, n, size int) {
+// claims are jobs with each option that an agent says it has.
+func claims(a agent.Agent) (jobs []agent.Job) {
+	o := a.Options()
+	for _, c := range o.Callback {
+		jobs = append(jobs, agent.Job{Callback: c, WorkNS: 1000})
+	}
+	for _, l := range o.Loop {
+		jobs = append(jobs, agent.Job{Loop: l, SleepUS: 100})
+	}
+	for _, by := range o.By {
+		jobs = append(jobs, agent.Job{By: by, Connections: 3})
+	}
+	if o.NoDelay {
+		jobs = append(jobs, agent.Job{NoDelay: 1})
+	}
+	if o.Log {
+		jobs = append(jobs, agent.Job{Log: 1})
+	}
+	if o.TLS {
+		jobs = append(jobs, agent.Job{TLSCA: "wanted"})
+	}
+	if o.GC {
+		for _, gc := range []string{"thresholds", "frozen", "off"} {
+			jobs = append(jobs, agent.Job{GC: gc, Retain: 10})
+		}
+	}
+	return jobs
+}
+
+// exchange sends n messages to an agent, to its connections in turn, and checks its record.
+func exchange(t *testing.T, g *guard.Guard, b *agent.Built, job agent.Job, n, size int) *agent.Done {
 	t.Helper()
-	broker, err := instrument.Listen(b.Protocol, nil)
+	if lacks := b.Lacks(&job); lacks != "" {
+		t.Fatalf("%+v: %s", job, lacks)
+	}
+	var config *tls.Config
+	if job.TLSCA != "" {
+		c, err := instrument.NewCertificate()
+		if err != nil {
+			t.Fatal(err)
+		}
+		job.TLSCA, config = filepath.Join(t.TempDir(), "ca.pem"), c.Config
+		if err := os.WriteFile(job.TLSCA, c.PEM, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	broker, err := instrument.Listen(b.Protocol, config)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -85,35 +130,67 @@ func exchange(t *testing.T, g *guard.Guard, b *agent.Built, job agent.Job, n, si
 		t.Fatal(err)
 	}
 	defer func() { _ = p.Kill() }()
-	client, err := broker.Accept(t.Context(), 15*time.Second)
-	if err != nil {
-		t.Fatal(err)
+	var list []*instrument.Client
+	for range max(job.Connections, 1) {
+		client, err := broker.Accept(t.Context(), 15*time.Second)
+		if err != nil {
+			t.Fatal(fmt.Errorf("%+v: %w", job, err))
+		}
+		defer func() { _ = client.Close() }()
+		list = append(list, client)
 	}
-	defer func() { _ = client.Close() }()
 	if err := p.Ready(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	sent, err := client.Burst(t.Context(), instrument.Load{Messages: n, Payload: size, QoS: uint8(job.QoS)})
+	sent, err := instrument.Spread(t.Context(), list, instrument.Load{Messages: n, Payload: size, QoS: uint8(job.QoS)}, 0, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
 	p.Settle(t.Context(), uint64(n))
-	_, samples, err := p.End(t.Context())
+	done, samples, err := p.End(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
+	seen := make([]bool, n)
 	next := uint32(0)
 	for _, r := range samples.Records {
 		if r.Kind != agent.Received {
 			continue
 		}
-		if r.Seq != next || r.C != uint64(size) || int64(r.A) < sent[r.Seq] {
-			t.Fatalf("QoS %d, %d B: record %+v, want number %d, sent %d", job.QoS, size, r, next, sent[next])
+		if int(r.Seq) >= n || seen[r.Seq] || r.C != uint64(size) || int64(r.A) < sent[r.Seq] || len(list) == 1 && r.Seq != next {
+			t.Fatalf("%+v, %d B: record %+v, want number %d", job, size, r, next)
 		}
+		seen[r.Seq] = true
 		next++
 	}
 	if int(next) != n {
-		t.Errorf("QoS %d, %d B: %d of %d messages", job.QoS, size, next, n)
+		t.Errorf("%+v, %d B: %d of %d messages", job, size, next, n)
+	}
+	return done
+}
+
+// TestAllocations: what a program allocates is counted where it can be, each message anew.
+func TestAllocations(t *testing.T) {
+	g := newGuard(t)
+	for _, name := range []string{"c-floor", "c-libmosquitto", "cpp-paho", "python-floor"} {
+		t.Run(name, func(t *testing.T) {
+			a, _ := agent.Named(name)
+			b, err := agent.Counting(t.Context(), built(t, a), folder(t))
+			if err != nil {
+				t.Fatal(err)
+			}
+			const n, from = 300, 100
+			done := exchange(t, g, b, agent.Job{CountFrom: from}, n, 256)
+			if done.Allocations == nil || done.AllocatedBytes == nil {
+				t.Fatal("nothing was counted")
+			}
+			if each := float64(*done.Allocations) / (n - from); a.Floor && a.Language == agent.C && each > 0.1 || !a.Floor && each < 1 {
+				t.Errorf("%.2f allocations for each message", each)
+			}
+		})
+	}
+	if _, err := agent.Allocator("jmalloc"); err == nil {
+		t.Error("an allocator that does not exist was found")
 	}
 }
 

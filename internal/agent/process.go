@@ -30,7 +30,7 @@ type Job struct {
 	KeepAlive int    `json:"keepalive"`          // seconds
 	Samples   string `json:"samples"`            // the file to write
 	Capacity  int    `json:"capacity"`           // records
-	Callback  string `json:"callback,omitempty"` // "" = it records only, or works; queue = it hands over to another thread
+	Callback  string `json:"callback,omitempty"` // "" = it records only, or works; queue = it hands over to another thread; block = it sleeps
 	WorkNS    int64  `json:"work_ns,omitempty"`  // that a message costs
 	Loop      string `json:"loop,omitempty"`     // start, forever, own, sleep
 	SleepUS   int    `json:"sleep_us,omitempty"`
@@ -39,6 +39,11 @@ type Job struct {
 	GC        string `json:"gc,omitempty"`     // default, thresholds, frozen, off
 	Retain    int    `json:"retain,omitempty"` // containers that the program keeps
 	TLSCA     string `json:"tls_ca,omitempty"`
+	CountFrom int    `json:"count_from,omitempty"` // the message from which on allocations are counted, where they are
+
+	Connections int    `json:"connections,omitempty"` // of this process; 0 = 1. Their client identifiers are numbered
+	By          string `json:"by,omitempty"`          // how they are carried: threads, loop; "" = as one connection is by Loop
+	Reconnect   string `json:"reconnect,omitempty"`   // resubscribe or plain; "" = it need not come back
 
 	// Of agents that publish on a schedule, after Go.
 	Publish      string `json:"publish,omitempty"` // the topic; "" = it only receives

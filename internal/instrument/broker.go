@@ -70,7 +70,7 @@ func (b *Broker) Accept(ctx context.Context, patience time.Duration) (*Client, e
 	case <-c.subscribed:
 		return c, nil
 	case <-c.ended:
-		err = c.err
+		err = errors.Join(errGone, c.Err())
 	case <-late.C:
 		err = ErrNobody
 	case <-ctx.Done():

@@ -77,11 +77,14 @@ func newClient(conn net.Conn, config *tls.Config, session proto.Server) (*Client
 	if err := socket.SetNoDelay(true); err != nil {
 		return nil, err
 	}
+	c.out = session.Open(clock.Now(), nil)
 	if config != nil {
-		if _, upgrades := session.(*nats.Server); upgrades { // it says so in plain text first
-			if _, err := conn.Write(nats.AppendInfo(nil, &nats.Info{ServerID: "MQLAB", Version: "2.0.0", Proto: 1, TLSRequired: true, MaxPayload: maxPayload})); err != nil {
+		if _, upgrades := session.(*nats.Server); upgrades { // its one greeting is in plain text, and says that the rest is not
+			greeting := nats.AppendInfo(nil, &nats.Info{ServerID: "MQLAB", Version: "2.0.0", Proto: 1, TLSRequired: true, MaxPayload: maxPayload})
+			if _, err := conn.Write(greeting); err != nil {
 				return nil, err
 			}
+			c.out = nil
 		}
 		c.conn = tls.Server(conn, config)
 	} else {
@@ -91,7 +94,6 @@ func newClient(conn net.Conn, config *tls.Config, session proto.Server) (*Client
 		}
 		c.raw = raw
 	}
-	c.out = session.Open(clock.Now(), nil)
 	if err := c.flush(); err != nil {
 		return nil, err
 	}

@@ -130,6 +130,34 @@ func Paired(ctx context.Context, clients []*Client, l Load, interval time.Durati
 	return sent, errs
 }
 
+// Spread sends the messages of a load to several clients: to each in turn as fast as it takes them, or with an interval to one at random.
+func Spread(ctx context.Context, clients []*Client, l Load, interval time.Duration, seed uint64) (Sent, error) {
+	payload, err := Payload(l.Payload)
+	if err != nil {
+		return nil, err
+	}
+	random := rand.New(rand.NewPCG(seed, 1))
+	begin := clock.Now() + int64(interval)
+	sent := make(Sent, 0, l.Messages)
+	for i := range l.Messages {
+		if ctx.Err() != nil {
+			return sent, context.Cause(ctx)
+		}
+		c := clients[i%len(clients)]
+		if interval > 0 {
+			c = clients[random.IntN(len(clients))]
+			pace(begin + int64(i)*int64(interval))
+		}
+		Number(payload, l.First+uint32(i))
+		at, err := c.Send(payload, l.QoS, true)
+		if err != nil {
+			return sent, err
+		}
+		sent = append(sent, at)
+	}
+	return sent, nil
+}
+
 // Drained is what Drain did.
 type Drained struct {
 	Messages int   // that the socket and the window took while the client was stopped
