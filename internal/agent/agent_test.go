@@ -171,7 +171,7 @@ func exchange(t *testing.T, g *guard.Guard, b *agent.Built, job agent.Job, n, si
 
 // TestAllocations: what a program allocates is counted where it can be, each message anew.
 func TestAllocations(t *testing.T) {
-	g := newGuard(t)
+	g := guardtest.Start(t)
 	for _, name := range []string{"c-floor", "c-libmosquitto", "cpp-paho", "python-floor"} {
 		t.Run(name, func(t *testing.T) {
 			a, _ := agent.Named(name)
