@@ -1,5 +1,7 @@
 package diagnose
 
+import "slices"
+
 // clump is messages that arrived together.
 type clump struct {
 	members []int // indices of messages
@@ -47,6 +49,13 @@ var holds = []hold{
 	{190 * millisecond, 235 * millisecond, "delayed_ack_200"},
 }
 
+// heldAny: Linux takes its time from the round trips and gaps it has seen, and may delay by up to 200 ms (TCP_DELACK_MAX). That is no mark
+// by itself; it is where the socket was seen to hold bytes back behind unacknowledged ones.
+var heldAny = hold{36 * millisecond, 235 * millisecond, "delayed_ack_held"}
+
+// heldBack is the part of the looks at a socket without TCP_NODELAY that must have found bytes held back.
+const heldBack = 0.2
+
 func (h hold) holds(t int64) bool { return t >= h.from && t < h.to }
 
 // exact is how little the waits for a delayed acknowledgement differ: a timer ends them all. Stalls that happen to be as long end waits
@@ -66,17 +75,25 @@ func heldByAck(s *series) (Finding, []int64) {
 			late++
 		}
 	}
-	for _, h := range holds {
+	kinds := holds
+	socket := is(client, false) && s.in.Facts.Unsent != nil && *s.in.Facts.Unsent >= heldBack
+	if socket {
+		kinds = append(slices.Clone(holds), heldAny)
+	}
+	for _, h := range kinds {
 		waits, parts := s.heldFor(h)
-		low, _, high := quartiles(waits)
+		low, median, high := quartiles(waits)
 		double := h.key == "delayed_ack_80" && !(is(client, false) || is(broker, false))
-		if double || len(waits) < 5 || 5*len(waits) < 3*late || high-low > exact || s.left(parts) < 0.4 {
+		if double || len(waits) < 5 || 5*len(waits) < 3*late || high-low > exact && h != heldAny || s.left(parts) < 0.4 {
 			continue
 		}
 		f := Finding{Cause: DelayedAck, Side: nagleSide(client, broker)}
 		f.Evidence = []Evidence{
 			{h.key, []any{percent(float64(len(waits)) / float64(late)), late}},
 			{"nodelay", []any{known(client), known(broker)}},
+		}
+		if h == heldAny {
+			f.Evidence[0].Args = append(f.Evidence[0].Args, ns(median))
 		}
 		if s.in.Facts.Unsent != nil {
 			f.Evidence = append(f.Evidence, Evidence{"unsent", []any{percent(*s.in.Facts.Unsent)}})

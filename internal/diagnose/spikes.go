@@ -20,16 +20,10 @@ func (s *series) patterns(found []Finding) []Finding {
 	}
 	list := s.spikes()
 	period, fit := rhythm(list, s.period)
-	slowPart := 0
-	for _, e := range s.excess {
-		if e > 0 {
-			slowPart++
-		}
-	}
-	if !s.timed || len(list) < 3 || fit < 0.7 || 2*slowPart > len(s.excess) {
+	parts, above := s.spikeParts()
+	if !s.timed || len(list) < 3 || fit < 0.7 || 2*above > len(s.excess) {
 		return nil
 	}
-	parts := s.spikeParts()
 	share := s.share(parts)
 	if share < enough {
 		return nil
@@ -74,15 +68,17 @@ func (s *series) spikes() (list []spike) {
 	return slices.DeleteFunc(list, func(k spike) bool { return 5*k.excess < largest })
 }
 
-func (s *series) spikeParts() []int64 {
+// spikeParts are the excess of the messages above the limit, and how many those are.
+func (s *series) spikeParts() (parts []int64, n int) {
 	limit := s.spikeLimit()
-	parts := make([]int64, len(s.latency))
+	parts = make([]int64, len(s.latency))
 	for i, l := range s.latency {
 		if l > limit {
 			parts[i] = s.excess[i]
+			n++
 		}
 	}
-	return parts
+	return parts, n
 }
 
 // rhythm is the usual time between spikes, and the part of the gaps that are a multiple of it. A rhythm hardly longer than that of the

@@ -219,6 +219,46 @@ func samples() []sample {
 			pairs(41 * time.Millisecond)(w)
 			w.in.Facts.ClientNoDelay, w.in.Facts.BrokerNoDelay = &yes, &yes
 		}},
+		{"Nagle, a longer delay", DelayedAck, func(w *world) {
+			held := 0.6
+			w.interval = max(w.interval, 90*millisecond)
+			pairs(61 * time.Millisecond)(w)
+			w.in.Facts.ClientNoDelay, w.in.Facts.Unsent = &no, &held
+		}},
+		{"61 ms, but nothing is held back", Unexplained, func(w *world) {
+			w.interval = max(w.interval, 90*millisecond)
+			pairs(61 * time.Millisecond)(w)
+			w.in.Facts.ClientNoDelay = &no
+		}},
+		{"a full window", WindowFull, func(w *world) {
+			queue(func(w *world) int64 { return 12 * w.interval / 10 }, false)(w)
+			end := w.in.Messages[len(w.in.Messages)-1].Recv
+			w.in.Signals, w.in.Sources = []Signal{{Cause: WindowFull, Spans: []Span{{second, end}}, Certain: true}}, append(w.in.Sources, Window)
+		}},
+		{"a slow disk in the callback", DiskWrite, func(w *world) {
+			w.interval, w.n = 10*millisecond, 2000
+			queue(func(w *world) int64 {
+				if w.r.IntN(100) == 0 {
+					return 60 * millisecond
+				}
+				return 20 * microsecond
+			}, true)(w)
+			var spans []Span
+			for _, m := range w.in.Messages {
+				if m.Done-m.Recv > millisecond {
+					spans = append(spans, Span{m.Recv, m.Done})
+				}
+			}
+			w.in.Signals, w.in.Sources = []Signal{{Cause: DiskWrite, Side: "client", Spans: spans}}, append(w.in.Sources, Threads)
+		}},
+		{"no core, nor for the probe beside", HostNoise, func(w *world) {
+			mean := 20e6
+			spans := merged(w.spans(60, 40*time.Millisecond))
+			w.sends()
+			w.hold(spans)
+			w.in.Facts.HostExcess, w.in.Sources = &mean, append(w.in.Sources, Control, RunQueue)
+			w.in.Signals = []Signal{{Cause: CPUContention, Side: "client", Spans: spans, Certain: true}, {Cause: HostNoise, Side: "host", Spans: w.spans(30, 30*time.Millisecond)}}
+		}},
 		{"gathered", Coalescing, func(w *world) { w.n = 3000; lingering(25 * time.Millisecond)(w) }},
 		{"flushed at fixed moments, the client waits", Coalescing, func(w *world) {
 			waiting := 0.97

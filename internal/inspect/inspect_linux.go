@@ -30,17 +30,15 @@ type look struct {
 	unread  int // and received bytes nobody had read
 	unsent  int
 	// Of the look before, and what happened since.
-	at            int64
-	ran, waited   time.Duration
-	throttled     time.Duration
-	retransmitted uint32
-	onQueue       []diagnose.Span
-	quota         []diagnose.Span
-	resent        []diagnose.Span
-	written       []diagnose.Span
-	idle          []diagnose.Span // bytes lay unread at both looks, and it neither waited for a core nor for its quota
-	unreadBefore  bool
-	memory        []uint64 // resident bytes, at each look
+	at           int64
+	ran, waited  time.Duration
+	throttled    time.Duration
+	onQueue      []diagnose.Span
+	quota        []diagnose.Span
+	written      []diagnose.Span
+	idle         []diagnose.Span // bytes lay unread at both looks
+	unreadBefore bool
+	memory       []uint64 // resident bytes, at each look
 }
 
 // Process looks at a process for a while.
@@ -133,39 +131,28 @@ func (l *look) since(writing, unread bool) {
 	now := clock.Now()
 	ran, waited, _ := procstat.Host.TotalScheduled(l.o.PID)
 	quota := l.heldBack()
-	var resent uint32
-	for _, s := range l.sockets {
-		resent += s.retransmitted
-	}
 	if l.at > 0 {
 		byQuota := quota - l.throttled
-		if byQuota > 0 { // the kernel tells of it when it is over
+		if byQuota > 0 {
 			l.quota = append(l.quota, diagnose.Span{From: now - int64(byQuota), To: now})
 		}
 		// Threads of one process that queue behind each other are not held up by others: what they ran is taken off. What a quota
 		// holds back waits for no core either.
-		held := int64(waited - l.waited - (ran - l.ran) - byQuota)
-		if held > 0 {
-			l.onQueue = append(l.onQueue, diagnose.Span{From: max(l.at, now-held), To: now})
-		}
-		if resent > l.retransmitted {
-			l.resent = append(l.resent, diagnose.Span{From: l.at - lossBefore, To: now})
+		if held := int64(waited - l.waited - (ran - l.ran) - byQuota); held > 0 { // the kernel tells of it when it is over
+			l.onQueue = append(l.onQueue, diagnose.Span{From: now - held, To: now})
 		}
 		if writing {
 			l.written = append(l.written, diagnose.Span{From: l.at, To: now})
 		}
-		if unread && l.unreadBefore && 2*held < now-l.at && byQuota <= 0 {
+		if unread && l.unreadBefore {
 			l.idle = append(l.idle, diagnose.Span{From: l.at, To: now})
 		}
 	}
-	l.at, l.ran, l.waited, l.throttled, l.retransmitted, l.unreadBefore = now, ran, waited, quota, resent, unread
+	l.at, l.ran, l.waited, l.throttled, l.unreadBefore = now, ran, waited, quota, unread
 	if rss, err := procstat.Host.Resident(l.o.PID); err == nil {
 		l.memory = append(l.memory, rss)
 	}
 }
-
-// lossBefore is how long before it is sent again a packet was lost: the least retransmission time-out of Linux, in ns.
-const lossBefore = 200_000_000
 
 func (l *look) report(r *Report, before, after *counters) {
 	r.Command = after.command
@@ -211,14 +198,32 @@ func (l *look) signals() (list []diagnose.Signal) {
 	} else {
 		l.idle = nil
 	}
+	var resent []diagnose.Span
+	for _, w := range l.sockets {
+		resent = append(resent, w.resent...)
+	}
 	for _, s := range []diagnose.Signal{
 		{Cause: diagnose.CPUContention, Side: side, Spans: l.onQueue, Certain: true},
 		{Cause: diagnose.Throttling, Side: side, Spans: l.quota, Certain: true},
-		{Cause: diagnose.PacketLoss, Side: "network", Spans: l.resent},
+		{Cause: diagnose.PacketLoss, Side: "network", Spans: resent},
 		{Cause: diagnose.DiskWrite, Side: side, Spans: l.written},
-		{Cause: diagnose.BrokerStall, Side: side, Spans: l.idle},
+		{Cause: diagnose.BrokerStall, Side: side, Spans: without(l.idle, l.onQueue, l.quota)},
 	} {
 		if len(s.Spans) > 0 {
+			list = append(list, s)
+		}
+	}
+	return list
+}
+
+// without are the spans during less than half of which any of the others was on: a process that waits for a core does not stand still.
+func without(spans []diagnose.Span, others ...[]diagnose.Span) (list []diagnose.Span) {
+	for _, s := range spans {
+		covered := int64(0)
+		for _, o := range slices.Concat(others...) {
+			covered += max(0, min(s.To, o.To)-max(s.From, o.From))
+		}
+		if 2*covered < s.To-s.From {
 			list = append(list, s)
 		}
 	}

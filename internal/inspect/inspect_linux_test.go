@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
+	"slices"
 	"testing"
 	"time"
 
@@ -182,5 +183,58 @@ func TestStateOf(t *testing.T) {
 		if got := stateOf(os.Getpid(), line, sockets); got != want {
 			t.Errorf("%q: %d, want %d", line, got, want)
 		}
+	}
+}
+
+// TestRepair: a loss lasts from the last moment at which all was acknowledged until it is so again; what was sent again needlessly is none.
+func TestRepair(t *testing.T) {
+	const ms = 1_000_000
+	type look struct {
+		at             int64
+		again, unacked uint32
+	}
+	for name, c := range map[string]struct {
+		looks []look
+		want  []diagnose.Span
+	}{
+		"none":            {[]look{{0, 3, 0}, {5, 3, 1}, {10, 3, 0}}, nil},
+		"one":             {[]look{{0, 3, 0}, {5, 3, 1}, {10, 4, 2}, {15, 4, 1}, {20, 4, 0}, {25, 4, 1}}, []diagnose.Span{{From: 0, To: 20 * ms}}},
+		"a long time":     {[]look{{0, 0, 0}, {400, 0, 1}, {500, 1, 1}, {505, 1, 0}}, []diagnose.Span{{From: 300 * ms, To: 505 * ms}}},
+		"needless":        {[]look{{0, 0, 0}, {5, 1, 1}, {10, 0, 0}, {15, 0, 1}}, []diagnose.Span{}},
+		"again and again": {[]look{{0, 0, 0}, {5, 1, 1}, {10, 1, 0}, {50, 2, 3}, {55, 2, 0}}, []diagnose.Span{{From: 0, To: 10 * ms}, {From: 10 * ms, To: 55 * ms}}},
+	} {
+		w := &watched{}
+		for _, l := range c.looks {
+			w.repair(l.at*ms, l.again, l.unacked)
+		}
+		if !slices.Equal(w.resent, c.want) {
+			t.Errorf("%s: %v, want %v", name, w.resent, c.want)
+		}
+	}
+}
+
+// TestWithout: what others cover for half of its time is left out.
+func TestWithout(t *testing.T) {
+	got := without([]diagnose.Span{{From: 0, To: 10}, {From: 20, To: 30}}, []diagnose.Span{{From: 0, To: 3}}, []diagnose.Span{{From: 3, To: 5}, {From: 20, To: 22}})
+	if !slices.Equal(got, []diagnose.Span{{From: 20, To: 30}}) {
+		t.Errorf("%v", got)
+	}
+}
+
+// TestSteadily: memory that grows in each tenth of the time grows steadily; a jump does not.
+func TestSteadily(t *testing.T) {
+	growing, jumping := make([]uint64, 200), make([]uint64, 200)
+	for i := range growing {
+		growing[i] = uint64(i)
+		jumping[i] = uint64(i / 100)
+	}
+	if g := steadily(growing); g == nil || *g != 1 {
+		t.Errorf("growing: %v", g)
+	}
+	if j := steadily(jumping); j == nil || *j > 0.1 {
+		t.Errorf("jumping: %v", j)
+	}
+	if steadily(growing[:50]) != nil {
+		t.Error("a short look tells")
 	}
 }

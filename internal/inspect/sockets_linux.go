@@ -10,6 +10,9 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/mqlab/mqlab/internal/clock"
+	"github.com/mqlab/mqlab/internal/diagnose"
 )
 
 // watched is a socket of the process.
@@ -18,6 +21,9 @@ type watched struct {
 	looks, unread, unsent int
 	retransmitted, base   uint32
 	asked, own            bool
+	clear                 int64 // the last look at which everything was acknowledged, ns
+	repairing             bool  // something was sent again since
+	resent                []diagnose.Span
 }
 
 // maxSockets of a process are looked at; more would make the looks late.
@@ -120,10 +126,7 @@ func (w *watched) ask(pidfd, fd int) (unread, unsent bool) {
 		w.looks++
 		w.NoDelay = on != 0
 		w.RTT = time.Duration(info.Rtt) * time.Microsecond
-		w.retransmitted = info.Total_retrans - min(info.Dsack_dups, info.Total_retrans)
-		if !w.asked {
-			w.asked, w.base = true, w.retransmitted
-		}
+		w.repair(clock.Now(), info.Total_retrans-min(info.Dsack_dups, info.Total_retrans), info.Unacked)
 		w.Unread, w.Unsent = max(w.Unread, in), max(w.Unsent, int(info.Notsent_bytes))
 		unread, unsent = in > 0, info.Notsent_bytes > 0 && info.Unacked > 0
 		if unread {
@@ -136,6 +139,30 @@ func (w *watched) ask(pidfd, fd int) (unread, unsent bool) {
 	})
 	return unread, unsent
 }
+
+// repair notes what was sent again: from when it may have been lost, which is after the last moment at which everything was acknowledged,
+// until everything is acknowledged again. What proves needless (D-SACK, RFC 2883) was no loss.
+func (w *watched) repair(now int64, retransmitted, unacked uint32) {
+	switch {
+	case !w.asked:
+		w.asked, w.base, w.clear = true, retransmitted, now
+	case retransmitted > w.retransmitted:
+		w.repairing = true
+		w.resent = append(w.resent, diagnose.Span{From: max(w.clear, now-lossBefore), To: now})
+	case retransmitted < w.retransmitted && len(w.resent) > 0:
+		w.repairing, w.resent = false, w.resent[:len(w.resent)-1]
+	}
+	if w.repairing {
+		w.resent[len(w.resent)-1].To = now
+	}
+	if unacked == 0 {
+		w.clear, w.repairing = now, false
+	}
+	w.retransmitted = retransmitted
+}
+
+// lossBefore is how long before it is sent again a packet was lost: the least retransmission time-out of Linux, in ns.
+const lossBefore = 200_000_000
 
 func (w *watched) said(looks int) Socket {
 	s := w.Socket
