@@ -87,12 +87,12 @@ func (p *page) which() {
 		return
 	}
 	if p.html {
-		p.Lead(choices(p.d, clients.ForLatency, len(p.points)), !p.decided(clients.ForLatency))
+		p.Lead(choices(p.d, clients.ForLatency, p.points), !p.decided(clients.ForLatency))
 	}
 	var texts []string
 	for _, use := range clients.Uses {
 		if !p.html || use != clients.ForLatency {
-			texts = append(texts, choices(p.d, use, len(p.points)))
+			texts = append(texts, choices(p.d, use, p.points))
 		}
 	}
 	p.Points(texts...)

@@ -48,6 +48,14 @@ func size(n int) string {
 
 func pointWords(p clients.Point) string { return fmt.Sprintf("%s, QoS %d", size(p.Payload), p.QoS) }
 
+// among names a point by what sets it apart from the others.
+func among(p clients.Point, points []clients.Point) string {
+	if !slices.ContainsFunc(points, func(x clients.Point) bool { return x.QoS != p.QoS }) {
+		return size(p.Payload)
+	}
+	return pointWords(p)
+}
+
 func median(f *clients.Figure) string {
 	if f == nil {
 		return unknown
@@ -79,7 +87,7 @@ func starred(text string, best bool) string {
 }
 
 // choices are the sentences of a use: points at which the answer is the same are told together.
-func choices(d *clients.Decision, use clients.Use, points int) string {
+func choices(d *clients.Decision, use clients.Use, points []clients.Point) string {
 	var answers []string
 	at := map[string][]string{}
 	for _, c := range d.Choices {
@@ -91,16 +99,17 @@ func choices(d *clients.Decision, use clients.Use, points int) string {
 			answers = append(answers, text)
 		}
 		if c.Point != nil {
-			at[text] = append(at[text], pointWords(*c.Point))
+			at[text] = append(at[text], among(*c.Point, points))
 		} else {
 			at[text] = nil
 		}
 	}
 	for i, text := range answers {
 		switch where := at[text]; {
-		case len(where) == points && points > 1:
+		case len(points) < 2 || len(where) == 0:
+		case len(where) == len(points):
 			answers[i] += " (at every payload)"
-		case len(where) > 0 && points > 1:
+		default:
 			answers[i] += " (" + strings.Join(where, "; ") + ")"
 		}
 	}
