@@ -12,6 +12,7 @@ import (
 	"github.com/mqlab/mqlab/agents/golang"
 	"github.com/mqlab/mqlab/internal/agent"
 	"github.com/mqlab/mqlab/internal/clients"
+	"github.com/mqlab/mqlab/internal/clients/show"
 	"github.com/mqlab/mqlab/internal/guard/guardtest"
 )
 
@@ -52,7 +53,7 @@ func TestRun(t *testing.T) {
 	if len(r.Cells) < 2*4 { // Go at the least, and C
 		t.Errorf("%d cells", len(r.Cells))
 	}
-	if err := clients.Text(os.Stdout, r); err != nil {
+	if err := show.Write(os.Stdout, "text", r, show.Options{}); err != nil {
 		t.Error(err)
 	}
 }

@@ -175,8 +175,10 @@ func (s *session) paired(ctx context.Context, n int, round *int) {
 	for i, p := range list {
 		clients[i] = p.client
 	}
+	interval := s.pairedInterval()
+	n = max(min(n, fewest), int(min(1, pairedStretch*float64(s.o.Interval)/float64(interval))*float64(n)))
 	load := instrument.Load{Messages: n, Payload: s.payload, QoS: s.qos, First: s.next}
-	sent, errs := instrument.Paired(ctx, clients, load, s.o.Interval, s.random.Uint64())
+	sent, errs := instrument.Paired(ctx, clients, load, interval, s.random.Uint64())
 	for i, p := range list {
 		p.err = errs[i]
 		p.taken.messages = int(s.next) + n
@@ -185,6 +187,19 @@ func (s *session) paired(ctx context.Context, n int, round *int) {
 		}
 	}
 	s.next += uint32(n)
+}
+
+// A large message keeps a client, which shares its core with the others, busy for long. So that single messages are single, the interval
+// grows with the payload, at the rate pairedBytes; so that a round does not take more than pairedStretch times as long, it has fewer
+// messages then, but not fewer than fewest.
+const (
+	pairedBytes   = 200e6 // a second
+	pairedStretch = 4
+	fewest        = 20
+)
+
+func (s *session) pairedInterval() time.Duration {
+	return max(s.o.Interval, time.Duration(float64(s.payload)/pairedBytes*1e9))
 }
 
 // drainBytes bounds what is queued in a socket: a kernel holds no more for sure.

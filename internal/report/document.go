@@ -29,6 +29,9 @@ type paragraph struct {
 // list is a number of points.
 type list []paragraph
 
+// subheading stands above the blocks that follow, within a section.
+type subheading string
+
 // command is something to be typed.
 type command string
 

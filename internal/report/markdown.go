@@ -31,6 +31,8 @@ func markdownBlock(b *bufio.Writer, block block) {
 		for _, p := range block {
 			fmt.Fprintf(b, "- %s\n", emphasized(p))
 		}
+	case subheading:
+		fmt.Fprintf(b, "### %s\n", escape(string(block)))
 	case command:
 		fmt.Fprintf(b, "```\n%s\n```\n", string(block))
 	case *table:

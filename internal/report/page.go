@@ -122,7 +122,7 @@ func flat(blocks []block) (out []block) {
 	for _, b := range blocks {
 		switch b := b.(type) {
 		case folded:
-			out = append(append(out, paragraph{b.words, strong}), flat(b.blocks)...)
+			out = append(append(out, subheading(b.words)), flat(b.blocks)...)
 		case lead:
 			out = append(out, paragraph(b))
 		case figures:

@@ -55,6 +55,8 @@ func (t *textWriter) block(b block) {
 		for _, p := range b {
 			t.wrap(indent+"- ", indent+"  ", p)
 		}
+	case subheading:
+		t.wrap(indent, indent, paragraph{string(b), strong})
 	case command:
 		t.line(indent + string(b))
 	case *table:

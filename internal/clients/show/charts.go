@@ -90,7 +90,7 @@ func (p *page) bars(x clients.Point) {
 			bar := chart.Bar{Name: row.Client, Value: f.Median, Low: math.NaN(), High: math.NaN(), Text: median(f)}
 			if f.Low != 0 || f.High != 0 {
 				bar.Low, bar.High = f.Low, f.High
-				bar.Text += " (" + interval(f, summary.Nanoseconds) + ") " + f.Marks
+				bar.Text += " (" + interval(f, summary.Nanoseconds) + ") " + marks(f)
 			}
 			b.Bars = append(b.Bars, bar)
 		}

@@ -44,6 +44,15 @@ func ofCell(get func(*clients.Cell) float64) func(*clients.Result, *clients.Clie
 	}
 }
 
+func ofBreakdown(get func(*clients.Breakdown) *float64) func(*clients.Result, *clients.Client, *clients.Cell) string {
+	return func(_ *clients.Result, _ *clients.Client, c *clients.Cell) string {
+		if c.Breakdown == nil {
+			return ""
+		}
+		return perhaps(get(c.Breakdown))
+	}
+}
+
 // columns are those of the CSV: figures as in JSON, medians and intervals of rounds computed from it.
 func columns() []column {
 	list := []column{
@@ -69,6 +78,14 @@ func columns() []column {
 		{"lone_p99_ns", ofLone(func(l *clients.Lone) float64 { return l.P99 })},
 		{"in_callback_p50_ns", ofCell(func(c *clients.Cell) float64 { return c.InCallback })},
 		{"cpu_per_message_ns", ofCell(func(c *clients.Cell) float64 { return c.CPU })},
+		{"breakdown_total_ns", ofBreakdown(func(b *clients.Breakdown) *float64 { return &b.Total })},
+		{"breakdown_network_ns", ofBreakdown(func(b *clients.Breakdown) *float64 { return b.Network })},
+		{"breakdown_wake_ns", ofBreakdown(func(b *clients.Breakdown) *float64 { return b.Wake })},
+		{"breakdown_dispatch_ns", ofBreakdown(func(b *clients.Breakdown) *float64 { return b.Dispatch })},
+		{"breakdown_callback_ns", ofBreakdown(func(b *clients.Breakdown) *float64 { return &b.Callback })},
+		{"breakdown_rest_ns", ofBreakdown(func(b *clients.Breakdown) *float64 { return b.Rest })},
+		{"syscalls_per_message", func(_ *clients.Result, _ *clients.Client, c *clients.Cell) string { return perhaps(c.Syscalls) }},
+		{"syscalls_per_message_drain", func(_ *clients.Result, _ *clients.Client, c *clients.Cell) string { return perhaps(c.SyscallsDrain) }},
 		{"io_calls_per_message", ofCell(func(c *clients.Cell) float64 { return c.Calls })},
 		{"allocations_per_message", func(_ *clients.Result, _ *clients.Client, c *clients.Cell) string { return perhaps(c.Allocations) }},
 		{"allocated_per_message_bytes", func(_ *clients.Result, _ *clients.Client, c *clients.Cell) string { return perhaps(c.Allocated) }},
@@ -106,7 +123,7 @@ func metricColumns(m clients.Metric) (list []column) {
 		{"_ns", func(f *clients.Figure) string { return exact(f.Median) }},
 		{"_ci_low_ns", func(f *clients.Figure) string { return bound(f, f.Low) }},
 		{"_ci_high_ns", func(f *clients.Figure) string { return bound(f, f.High) }},
-		{"_marks", marks},
+		{"_marks", func(f *clients.Figure) string { return f.Marks }},
 	}
 	for _, part := range parts {
 		list = append(list, column{string(m) + part.suffix, func(r *clients.Result, k *clients.Client, c *clients.Cell) string {

@@ -17,6 +17,8 @@ type page struct {
 	d      *clients.Decision
 	points []clients.Point
 	html   bool
+
+	invalid [][]string // experiments that are no result: who, what, invalid, why
 }
 
 func build(r *clients.Result, o *Options, html bool) *report.Page {
@@ -28,6 +30,8 @@ func build(r *clients.Result, o *Options, html bool) *report.Page {
 	p.ranks()
 	p.whereTimeGoes()
 	p.costs()
+	p.flows()
+	p.experiments()
 	p.effort()
 	p.validity()
 	p.again()
@@ -150,6 +154,7 @@ func (p *page) validity() {
 			rows = append(rows, []string{c.Client, pointWords(clients.Point{Payload: c.Payload, QoS: c.QoS}), "invalid", c.Invalid})
 		}
 	}
+	rows = append(rows, p.invalid...)
 	for _, s := range p.r.Skipped {
 		rows = append(rows, []string{s.Name, "all", "not compared", s.Why})
 	}

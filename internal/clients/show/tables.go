@@ -50,30 +50,40 @@ func (p *page) ofQoS(qos int) (at []clients.Point) {
 	return at
 }
 
+// abreast is how many payloads text shows side by side.
+const abreast = 4
+
 func (p *page) payloadTable(words string, at []clients.Point, floors bool, cell func(clients.Point, string) string) {
-	head := []string{"client"}
-	for _, x := range at {
-		head = append(head, size(x.Payload))
+	parts := 1
+	if !p.html {
+		parts = (len(at) + abreast - 1) / abreast
 	}
-	var rows [][]string
-	for _, k := range p.r.Clients {
-		if k.Floor && !floors {
-			continue
+	for part := range slices.Chunk(at, (len(at)+parts-1)/parts) {
+		head, rows := []string{"client"}, [][]string{}
+		for _, x := range part {
+			head = append(head, size(x.Payload))
 		}
-		row, known := []string{k.Name}, false
-		for _, x := range at {
-			text := cell(x, k.Name)
-			known = known || text != unknown
-			row = append(row, text)
+		for _, k := range p.r.Clients {
+			if row, known := p.payloadRow(k.Name, part, cell); known && (floors || !k.Floor) {
+				rows = append(rows, row)
+			}
 		}
-		if known {
-			rows = append(rows, row)
+		if len(rows) > 0 && words != "" {
+			p.Say("%s", words)
+			words = ""
 		}
-	}
-	if len(rows) > 0 {
-		p.Say("%s", words)
 		p.Table(1, head, rows)
 	}
+}
+
+func (p *page) payloadRow(name string, at []clients.Point, cell func(clients.Point, string) string) (row []string, known bool) {
+	row = []string{name}
+	for _, x := range at {
+		text := cell(x, name)
+		known = known || text != unknown
+		row = append(row, text)
+	}
+	return row, known
 }
 
 // ranked is a median with its marks.
@@ -85,7 +95,7 @@ func (p *page) ranked(m clients.Metric, x clients.Point, name string) string {
 	if f.Marks == "" {
 		return duration(f.Median)
 	}
-	return duration(f.Median) + " " + f.Marks
+	return duration(f.Median) + " " + marks(f)
 }
 
 func (p *page) lone(x clients.Point, name string) string {
@@ -106,7 +116,7 @@ func (p *page) missing(x clients.Point, name string) string {
 // matrix is what speaks for and against each library.
 func (p *page) matrix() {
 	intro := []string{
-		"Throughput: what one client takes with nothing else to do. Latency: added to a lone message, beyond the floor of C. Memory: of the process, its language included. * not told apart from the best (memory: within 10 % of the least).",
+		"Msg/s: what one client takes with nothing else to do. Latency: added to a lone message, beyond the floor of C. MiB: memory of the process, its language included. Lines and traps: the effort. * not told apart from the best, as others are (memory: within 10 % of the least).",
 	}
 	p.each("Decision matrix", intro, func(x clients.Point) {
 		i := slices.IndexFunc(p.d.Matrix, func(m clients.Matrix) bool { return m.Point == x })
@@ -119,14 +129,14 @@ func (p *page) matrix() {
 			}
 			memory := unknown
 			if t.Memory > 0 {
-				memory = starred(summary.Bytes(t.Memory), t.LeastMem)
+				memory = starred(fmt.Sprintf("%.1f", float64(t.Memory)/(1<<20)), t.LeastMem)
 			}
 			rows = append(rows, []string{
 				t.Client, perSecond, bestOf(t.Added), bestOf(t.Jitter), bestOf(t.CPU), memory,
 				starred(fmt.Sprint(t.Lines), slices.Contains(lines, t.Client)), fmt.Sprint(t.Traps),
 			})
 		}
-		p.Table(1, []string{"client", "messages/s", "latency", "jitter", "CPU", "memory", "lines", "traps"}, rows)
+		p.Table(1, []string{"client", "msg/s", "latency", "jitter", "CPU", "MiB", "lines", "traps"}, rows)
 	})
 }
 
@@ -162,7 +172,7 @@ func (p *page) ranks() {
 // costs are the rest of what a message costs.
 func (p *page) costs() {
 	intro := []string{
-		"Calls: system calls that read or write. In callback: by a clock inside the callback, as a program measures itself; that is not a latency: nothing of the library is in it.",
+		"Calls: system calls per message, of a lone one and of queued ones. In callback: by a clock inside the callback, as a program measures itself; that is not a latency: nothing of the library is in it.",
 	}
 	p.each("What a message costs", intro, func(x clients.Point) {
 		var rows [][]string
@@ -171,18 +181,12 @@ func (p *page) costs() {
 			if c == nil || c.Invalid != "" || c.Lone == nil {
 				continue
 			}
-			calls, allocations := unknown, unknown
-			if c.Calls > 0 || c.CPU > 0 {
-				calls = fmt.Sprintf("%.1f", c.Calls)
-			}
-			if c.Allocations != nil {
-				allocations = fmt.Sprintf("%.1f", *c.Allocations)
-			}
 			rows = append(rows, []string{
-				k.Name, duration(c.Lone.P50), duration(c.Lone.P90), orUnknown(c.Lone.P99), orUnknown(c.InCallback), calls, allocations, fmt.Sprint(c.Threads),
+				k.Name, duration(c.Lone.P50), duration(c.Lone.P90), orUnknown(c.Lone.P99), orUnknown(c.InCallback), perhapsNumber(c.Syscalls), perhapsNumber(c.SyscallsDrain),
+				perhapsNumber(c.Allocations), fmt.Sprint(c.Threads),
 			})
 		}
-		p.Table(1, []string{"client", "lone p50", "p90", "p99", "in callback", "calls", "allocs", "threads"}, rows)
+		p.Table(1, []string{"client", "lone p50", "p90", "p99", "in callback", "calls", "queued", "allocs", "threads"}, rows)
 	})
 }
 

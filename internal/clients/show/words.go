@@ -71,17 +71,32 @@ func interval(f *clients.Figure, unit summary.Unit) string {
 	return summary.Range(unit.Format(f.Low), unit.Format(f.High))
 }
 
+// marks are those of a figure; three or more in a row are written by the first and the last.
 func marks(f *clients.Figure) string {
 	if f == nil {
 		return ""
 	}
-	return f.Marks
+	var b strings.Builder
+	all := []rune(f.Marks)
+	for i := 0; i < len(all); {
+		n := 1
+		for i+n < len(all) && all[i+n] == all[i]+rune(n) {
+			n++
+		}
+		if n > 2 {
+			b.WriteString(string(all[i]) + "–" + string(all[i+n-1]))
+		} else {
+			b.WriteString(string(all[i : i+n]))
+		}
+		i += n
+	}
+	return b.String()
 }
 
 // starred marks what cannot be told apart from the best.
 func starred(text string, best bool) string {
 	if best {
-		return text + " *"
+		return text + "*"
 	}
 	return text
 }

@@ -1,5 +1,0 @@
-package clients
-
-// experiments shows what was tried besides the modes.
-func (p *printer) experiments(r *Result) {
-}
