@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/mqlab/mqlab/internal/needs"
 )
 
 // The test binary is run again by what is tested.
@@ -24,7 +26,7 @@ func TestMain(m *testing.M) {
 // One short alternation of everything: that it works, not how fast.
 func TestEveryClaimIsMeasured(t *testing.T) {
 	if _, err := exec.LookPath("cc"); err != nil {
-		t.Skip("no C compiler: ", err)
+		needs.Installed(t, "no C compiler: ", err)
 	}
 	var out bytes.Buffer
 	if _, err := run(t.Context(), options{out: &out, rounds: 1, span: 100 * time.Millisecond, verbose: true}); err != nil {
@@ -58,7 +60,7 @@ func TestFailureIsReported(t *testing.T) {
 		{name: "holds", want: 2, setUp: setUp, sample: sample(3, nil)},
 	}
 	if _, err := exec.LookPath("cc"); err != nil {
-		t.Skip("no C compiler: ", err)
+		needs.Installed(t, "no C compiler: ", err)
 	}
 	var out bytes.Buffer
 	missed, err := run(t.Context(), options{out: &out, rounds: 2})

@@ -13,6 +13,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/mqlab/mqlab/internal/broker"
+	"github.com/mqlab/mqlab/internal/broker/brokertest"
 	"github.com/mqlab/mqlab/internal/plan"
 	"github.com/mqlab/mqlab/internal/scenario"
 )
@@ -156,12 +157,7 @@ func checkout(t *testing.T) string {
 // run runs a command in a shell. On a machine that is too busy to measure on, a run may end as not valid.
 func (h how) run(t *testing.T, dir, command string) {
 	if h.needs != "" {
-		if found := broker.Find(t.Context(), plan.Subject{Broker: h.needs, Runtime: broker.Process}); !found.OK {
-			if os.Getenv("CI") != "" {
-				t.Fatal(found.Why)
-			}
-			t.Skip(found.Why)
-		}
+		brokertest.Need(t, plan.Subject{Broker: h.needs, Runtime: broker.Process})
 	}
 	switch {
 	case h.instead != "":

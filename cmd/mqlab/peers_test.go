@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/mqlab/mqlab/internal/broker"
+	"github.com/mqlab/mqlab/internal/needs"
 	"github.com/mqlab/mqlab/internal/plan"
 )
 
@@ -77,7 +78,7 @@ func startNATS(ts *script, neg bool, args []string) {
 func startInstalled(ts *script, s plan.Subject, args []string, extra string) {
 	found := broker.Find(context.Background(), s)
 	if !found.OK {
-		if os.Getenv("CI") != "" {
+		if needs.CI() {
 			ts.Fatalf("%s", found.Why)
 		}
 		skip(ts, found.Why)

@@ -22,6 +22,7 @@ import (
 
 	"github.com/mqlab/mqlab/internal/broker"
 	"github.com/mqlab/mqlab/internal/crew"
+	"github.com/mqlab/mqlab/internal/needs"
 	"github.com/mqlab/mqlab/internal/plan"
 	"github.com/mqlab/mqlab/internal/summary"
 )
@@ -298,7 +299,7 @@ func TestKill(t *testing.T) {
 	switch f := broker.Find(t.Context(), plan.Subject{Broker: "mosquitto", Runtime: broker.Process}); {
 	case f.OK:
 		brokers = "mosquitto,mochi,nats"
-	case os.Getenv("CI") != "":
+	case needs.CI():
 		t.Fatal(f.Why)
 	}
 	times := 20

@@ -145,7 +145,7 @@ func fits(pattern, name string) bool {
 }
 
 // testHelp are packages that only tests import.
-var testHelp = []string{"internal/proto/prototest", "internal/run/runtest", "internal/guard/guardtest", "internal/link/packettest", "internal/capacity/capacitytest"}
+var testHelp = []string{"internal/proto/prototest", "internal/run/runtest", "internal/guard/guardtest", "internal/broker/brokertest", "internal/needs", "internal/link/packettest", "internal/capacity/capacitytest"}
 
 func TestArrows(t *testing.T) {
 	for name, p := range ours(t) {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/mqlab/mqlab/internal/guard"
 	"github.com/mqlab/mqlab/internal/guard/guardtest"
+	"github.com/mqlab/mqlab/internal/needs"
 	"github.com/mqlab/mqlab/internal/netns"
 	"github.com/mqlab/mqlab/internal/plan"
 )
@@ -90,7 +91,7 @@ var slow = map[string]bool{"rabbitmq": true, "artemis": true, "hivemq": true}
 // mustBeHere: in CI every broker must be there, but for those of which scripts/brokers noted that it could not get them.
 func mustBeHere(s plan.Subject) bool {
 	_, err := os.Stat(filepath.Join(Cache(), s.Broker+".missing"))
-	return os.Getenv("CI") != "" && err != nil
+	return needs.CI() && err != nil
 }
 
 // need skips where s is not installed.

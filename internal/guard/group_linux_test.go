@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/mqlab/mqlab/internal/cgroup"
+	"github.com/mqlab/mqlab/internal/needs"
 )
 
 // init lets the test program be run again as a lab of Linux alone.
@@ -69,7 +70,7 @@ func TestKilledLabLeavesNoControlGroup(t *testing.T) {
 	dir, result, _ := strings.Cut(strings.TrimSpace(line), " ")
 	if dir == "none:" {
 		_ = cmd.Wait()
-		t.Skip("no control groups can be made here: ", result)
+		needs.Root(t, "no control groups can be made here: ", result)
 	}
 	if result != "<nil>" {
 		t.Errorf("the lab said %q", line)
@@ -107,7 +108,7 @@ func TestGroupIsRemovedNow(t *testing.T) {
 	g := start(t)
 	group, err := cgroup.Make("guard-now-"+strconv.Itoa(os.Getpid()), cgroup.Limits{}, g.TrackGroup)
 	if err != nil {
-		t.Skip("no control groups can be made here: ", err)
+		needs.Root(t, "no control groups can be made here: ", err)
 	}
 	for _, dir := range group.Dirs() {
 		if err := g.RemoveGroup(dir); err != nil {

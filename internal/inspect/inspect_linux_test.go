@@ -16,6 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/mqlab/mqlab/internal/diagnose"
+	"github.com/mqlab/mqlab/internal/needs"
 )
 
 // TestMain lets the test program be run again as the client that is looked at.
@@ -108,7 +109,7 @@ func TestProcess(t *testing.T) {
 			pid, port := start(t, mode)
 			r, err := Process(t.Context(), Options{PID: pid, Port: port, For: 700 * time.Millisecond, Every: 5 * time.Millisecond})
 			if errors.Is(err, ErrRights) {
-				t.Skip(err)
+				needs.Root(t, err)
 			}
 			if err != nil {
 				t.Fatal(err)

@@ -18,9 +18,11 @@ import (
 	"github.com/mqlab/mqlab/agents/golang"
 	"github.com/mqlab/mqlab/internal/agent"
 	"github.com/mqlab/mqlab/internal/broker"
+	"github.com/mqlab/mqlab/internal/broker/brokertest"
 	"github.com/mqlab/mqlab/internal/diagnose"
 	"github.com/mqlab/mqlab/internal/guard"
 	"github.com/mqlab/mqlab/internal/guard/guardtest"
+	"github.com/mqlab/mqlab/internal/needs"
 	"github.com/mqlab/mqlab/internal/plan"
 )
 
@@ -64,7 +66,7 @@ func TestCauses(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			a, _ := agent.Named(c.client)
 			b, err := agent.Build(t.Context(), a, filepath.Join(cache, "mqlab"))
-			if errors.Is(err, agent.ErrMissing) && os.Getenv("CI") == "" {
+			if errors.Is(err, agent.ErrMissing) && !needs.CI() {
 				t.Skip(err)
 			}
 			if err != nil {
@@ -105,9 +107,7 @@ func hog(ctx context.Context, pid int) {
 func measure(t *testing.T, g *guard.Guard, b *agent.Built, variant string, o Options) *Result {
 	t.Helper()
 	s := plan.Subject{Broker: "mosquitto", Runtime: broker.Process, Variant: variant, Protocol: plan.MQTT311}
-	if f := broker.Find(t.Context(), s); !f.OK {
-		t.Skip(f.Why)
-	}
+	brokertest.Need(t, s)
 	i, err := broker.Start(t.Context(), s, broker.Options{Guard: g})
 	if err != nil {
 		t.Fatal(err)

@@ -10,6 +10,8 @@ import (
 	"os/exec"
 	"testing"
 	"time"
+
+	"github.com/mqlab/mqlab/internal/needs"
 )
 
 // TestMain lets the test program be run again as a process that keeps a CPU busy until its stdin is closed.
@@ -83,7 +85,7 @@ func TestRunReportsOnceAtOnceAndOnceAtTheEnd(t *testing.T) {
 		cancel()
 	})
 	if len(got) == 0 {
-		t.Skip("nothing is known on this system")
+		needs.Installed(t, "nothing is known on this system")
 	}
 	var roles []string
 	for _, s := range got {
@@ -142,7 +144,7 @@ func totals(t *testing.T, c net.Conn) (got TCPTotals) {
 		t.Fatal(e)
 	}
 	if err != nil {
-		t.Skip(err)
+		needs.Installed(t, err)
 	}
 	return got
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"io"
 	"testing"
+
+	"github.com/mqlab/mqlab/internal/needs"
 )
 
 func TestHostCarriesBytes(t *testing.T) {
@@ -43,7 +45,7 @@ func TestHostCommandEndsWithContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cmd := Host.Command(ctx, "sleep", "60")
 	if err := cmd.Start(); err != nil {
-		t.Skipf("no sleep program: %v", err)
+		needs.Installed(t, "no sleep program: ", err)
 	}
 	cancel()
 	if err := cmd.Wait(); err == nil {

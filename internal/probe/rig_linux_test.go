@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/mqlab/mqlab/internal/broker"
+	"github.com/mqlab/mqlab/internal/broker/brokertest"
 	"github.com/mqlab/mqlab/internal/guard/guardtest"
 	"github.com/mqlab/mqlab/internal/plan"
 )
@@ -35,17 +36,10 @@ type rig struct {
 	log    bytes.Buffer
 }
 
-// installed returns the path of a broker's program. Without it the test is skipped, or fails where CI is set.
+// installed returns the path of a broker's program.
 func installed(t *testing.T, name string) string {
 	t.Helper()
-	f := broker.Find(t.Context(), plan.Subject{Broker: name, Runtime: broker.Process, Variant: broker.AsShipped})
-	if !f.OK {
-		if os.Getenv("CI") != "" {
-			t.Fatal(f.Why)
-		}
-		t.Skip(f.Why)
-	}
-	return f.Path
+	return brokertest.Need(t, plan.Subject{Broker: name, Runtime: broker.Process, Variant: broker.AsShipped}).Path
 }
 
 // ports are free on the loopback interface now.

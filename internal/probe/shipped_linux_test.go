@@ -1,12 +1,12 @@
 package probe
 
 import (
-	"os"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/mqlab/mqlab/internal/broker"
+	"github.com/mqlab/mqlab/internal/broker/brokertest"
 	"github.com/mqlab/mqlab/internal/guard/guardtest"
 	"github.com/mqlab/mqlab/internal/plan"
 )
@@ -96,9 +96,7 @@ func started(t *testing.T, subject string, questions ...string) *Report {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if f := broker.Find(t.Context(), s); !f.OK && os.Getenv("CI") == "" {
-		t.Skip(f.Why)
-	}
+	brokertest.Need(t, s)
 	g := guardtest.Start(t)
 	i, err := broker.Start(t.Context(), s, broker.Options{Guard: g})
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mqlab/mqlab/internal/broker"
+	"github.com/mqlab/mqlab/internal/needs"
 	"github.com/mqlab/mqlab/internal/plan"
 )
 
@@ -25,12 +25,9 @@ signal.pause()
 // zenohServer runs the router of the eclipse-zenoh package with settings KEY=JSON.
 func zenohServer(t *testing.T, settings ...string) *rig {
 	t.Helper()
-	if _, err := os.Stat(filepath.Join(broker.Cache(), "zenoh.missing")); err == nil {
-		t.Skip("scripts/brokers could not get zenoh")
-	}
 	folder := installed(t, "zenoh")
 	if info, err := os.Stat(folder); err != nil || !info.IsDir() {
-		t.Skipf("%s is not the Python package", folder)
+		needs.Installed(t, folder, " is not the Python package: run scripts/brokers zenoh")
 	}
 	port := ports(t, 1)[0]
 	r := newRig(t, fmt.Sprintf("zenoh://127.0.0.1:%d", port))

@@ -4,12 +4,12 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/mqlab/mqlab/internal/broker"
+	"github.com/mqlab/mqlab/internal/broker/brokertest"
 	"github.com/mqlab/mqlab/internal/crew"
 	"github.com/mqlab/mqlab/internal/engine"
 	"github.com/mqlab/mqlab/internal/guard"
@@ -112,12 +112,10 @@ func TestBrokers(t *testing.T) {
 	}
 }
 
-// start starts a broker for the time of a test. In CI it must be there, unless scripts/brokers noted that it cannot be had.
+// start starts a broker for the time of a test.
 func start(t *testing.T, s plan.Subject) (url string, g *guard.Guard) {
 	t.Helper()
-	if f := broker.Find(t.Context(), s); !f.OK {
-		missing(t, s.Broker, f.Why)
-	}
+	brokertest.Need(t, s)
 	if testing.Short() && s.Broker != "redis" && s.Broker != "mosquitto" {
 		t.Skip("takes seconds to start")
 	}
@@ -132,16 +130,6 @@ func start(t *testing.T, s plan.Subject) (url string, g *guard.Guard) {
 		}
 	})
 	return i.URL, g
-}
-
-// missing skips the test of a broker that is not here.
-func missing(t *testing.T, name, why string) {
-	t.Helper()
-	_, noted := os.Stat(filepath.Join(broker.Cache(), name+".missing"))
-	if os.Getenv("CI") != "" && noted != nil {
-		t.Fatal(why)
-	}
-	t.Skip(why)
 }
 
 func measure(t *testing.T, g *guard.Guard, id int, name, url string, l load) {

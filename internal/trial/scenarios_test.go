@@ -4,7 +4,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/mqlab/mqlab/internal/broker"
+	"github.com/mqlab/mqlab/internal/broker/brokertest"
 	"github.com/mqlab/mqlab/internal/engine"
 	"github.com/mqlab/mqlab/internal/guard/guardtest"
 	"github.com/mqlab/mqlab/internal/ledger"
@@ -47,7 +47,7 @@ func carriedOut(t *testing.T, name, subjects string, overrides ...string) []*run
 		t.Fatal(err)
 	}
 	for _, subject := range p.Subjects {
-		needed(t, subject)
+		brokertest.Need(t, subject)
 	}
 	g := guardtest.Start(t)
 	w, err := run.Create(t.TempDir(), run.Manifest{ID: run.NewID(), Scenario: name, Plan: *p})
@@ -209,13 +209,5 @@ func TestPersistence(t *testing.T) {
 		if want := plan.Stored; p.Persistence == plan.PersistenceOn && r.Client.Durability != want {
 			t.Errorf("%v: durability %s, want %s", p.Set, r.Client.Durability, want)
 		}
-	}
-}
-
-// needed skips the test where a broker is not installed.
-func needed(t *testing.T, s plan.Subject) {
-	t.Helper()
-	if f := broker.Find(t.Context(), s); !f.OK {
-		t.Skip(f.Why)
 	}
 }

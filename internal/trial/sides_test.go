@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/mqlab/mqlab/internal/broker"
+	"github.com/mqlab/mqlab/internal/broker/brokertest"
 	"github.com/mqlab/mqlab/internal/guard/guardtest"
 	"github.com/mqlab/mqlab/internal/ledger"
 	"github.com/mqlab/mqlab/internal/plan"
@@ -23,9 +24,7 @@ func subject(t *testing.T, text string) plan.Subject {
 		if testing.Short() && slices.Contains([]string{"rabbitmq", "artemis"}, one.Broker) {
 			t.Skip("takes seconds to start")
 		}
-		if f := broker.Find(t.Context(), *one); !f.OK {
-			missing(t, one.Broker, f.Why)
-		}
+		brokertest.Need(t, *one)
 	}
 	return s
 }

@@ -3,7 +3,6 @@ package linktest_test
 import (
 	"context"
 	"errors"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -13,6 +12,7 @@ import (
 	"github.com/mqlab/mqlab/internal/link/linktest"
 	"github.com/mqlab/mqlab/internal/link/proxy"
 	"github.com/mqlab/mqlab/internal/link/tun"
+	"github.com/mqlab/mqlab/internal/needs"
 )
 
 // profile is one that a short test can tell from others.
@@ -27,10 +27,7 @@ var short = linktest.Options{Packets: 1000, PerSecond: 4000, Full: time.Second /
 func network(t *testing.T, p link.Profile) *tun.Network {
 	t.Helper()
 	if err := tun.Supported(); err != nil {
-		if os.Getenv("CI") == "1" {
-			t.Fatal(err)
-		}
-		t.Skip(err)
+		needs.Installed(t, err)
 	}
 	n, err := tun.Open(t.Context(), link.Config{Profile: p, Seed: 1})
 	if err != nil {

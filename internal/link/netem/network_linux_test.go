@@ -5,21 +5,21 @@ import (
 	"errors"
 	"io"
 	"math"
-	"os"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/mqlab/mqlab/internal/link"
 	"github.com/mqlab/mqlab/internal/link/linktest"
+	"github.com/mqlab/mqlab/internal/needs"
 )
 
 // open opens a network for a test, or skips it where there can be none.
 func open(t *testing.T, p link.Params) *Network {
 	t.Helper()
 	n, err := Open(t.Context(), link.Config{Profile: link.Profile{Name: "test", Up: p, Down: p}})
-	if err != nil && os.Getenv("CI") != "1" && (strings.Contains(err.Error(), "it takes root") || strings.Contains(err.Error(), "has no sch_")) {
-		t.Skip(err)
+	if err != nil && (strings.Contains(err.Error(), "it takes root") || strings.Contains(err.Error(), "has no sch_")) {
+		needs.Installed(t, err)
 	}
 	if err != nil {
 		t.Fatal(err)

@@ -6,6 +6,8 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"github.com/mqlab/mqlab/internal/needs"
 )
 
 func TestProgramThatCannotEnter(t *testing.T) {
@@ -27,7 +29,7 @@ func TestProgramThatCannotEnter(t *testing.T) {
 func TestClosed(t *testing.T) {
 	s, err := New()
 	if err != nil {
-		t.Skip(err)
+		needs.Root(t, err)
 	}
 	if err := s.Do(func() error { return errors.New("mine") }); err == nil || err.Error() != "mine" {
 		t.Error(err)

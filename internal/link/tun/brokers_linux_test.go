@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/mqlab/mqlab/internal/broker"
+	"github.com/mqlab/mqlab/internal/broker/brokertest"
 	"github.com/mqlab/mqlab/internal/guard/guardtest"
 	"github.com/mqlab/mqlab/internal/link"
 	"github.com/mqlab/mqlab/internal/monitor"
@@ -28,12 +29,7 @@ func TestBrokersInside(t *testing.T) {
 	} {
 		s.Variant = broker.AsShipped
 		t.Run(s.Broker, func(t *testing.T) {
-			if found := broker.Find(t.Context(), s); !found.OK {
-				if os.Getenv("CI") == "1" {
-					t.Fatal(found.Why)
-				}
-				t.Skip(found.Why)
-			}
+			brokertest.Need(t, s)
 			b, err := broker.Start(t.Context(), s, broker.Options{Place: n.Broker(), Guard: g})
 			if err != nil {
 				t.Fatal(err)

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/mqlab/mqlab/internal/broker"
+	"github.com/mqlab/mqlab/internal/broker/brokertest"
 	"github.com/mqlab/mqlab/internal/plan"
 	"github.com/mqlab/mqlab/internal/proto/amqp10"
 	"github.com/mqlab/mqlab/internal/proto/prototest"
@@ -40,13 +41,7 @@ const artemisBootstrap = `<broker xmlns="http://activemq.apache.org/schema">
 // artemis starts the broker and returns its address. Without an installed one the test is skipped, or fails where CI is set.
 func artemis(t *testing.T) string {
 	t.Helper()
-	found := broker.Find(t.Context(), plan.Subject{Broker: "artemis", Runtime: broker.Process})
-	switch {
-	case !found.OK && os.Getenv("CI") != "":
-		t.Fatal(found.Why)
-	case !found.OK:
-		t.Skip(found.Why)
-	}
+	found := brokertest.Need(t, plan.Subject{Broker: "artemis", Runtime: broker.Process})
 	dir, addr := t.TempDir(), fmt.Sprintf("127.0.0.1:%d", freePort(t))
 	for name, text := range map[string]string{
 		"broker.xml":     fmt.Sprintf(artemisConfig, addr),

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mqlab/mqlab/internal/needs"
 	"github.com/mqlab/mqlab/internal/proto"
 	"github.com/mqlab/mqlab/internal/proto/mqtt"
 	"github.com/mqlab/mqlab/internal/proto/prototest"
@@ -23,10 +24,7 @@ func find(t testing.TB, program string) string {
 	if err != nil {
 		path = filepath.Join("/usr/sbin", program)
 		if _, err := os.Stat(path); err != nil {
-			if os.Getenv("CI") != "" {
-				t.Fatalf("%s is not installed", program)
-			}
-			t.Skipf("%s is not installed", program)
+			needs.Installed(t, program, " is not installed")
 		}
 	}
 	return path
