@@ -7,6 +7,7 @@
 #endif
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -106,6 +107,13 @@ static bool agent_line(char *line, size_t size)
 			line[n++] = c;
 	}
 	return false;
+}
+
+/* Whether there is something to be read from standard input. */
+static inline bool agent_told(void)
+{
+	struct pollfd in = {0, POLLIN, 0};
+	return poll(&in, 1, 0) > 0;
 }
 
 /* Keeps a record. Any thread may call it. */
@@ -329,11 +337,14 @@ static inline void agent_publish(void (*send)(const char *payload, size_t n, int
 	long long burst = agent_number("burst", 0), burst_at = agent_number("burst_at", -1);
 	size_t n = (size_t)agent_number("payload_bytes", 256);
 	int qos = (int)agent_number("publish_qos", 0);
+	bool fresh = agent_number("malloc", 0); /* memory of its own for each message */
 	char *payload = (char *)malloc(n + 32);
 	uint32_t seq = 0;
 	memset(payload, 'x', n);
 	memcpy(payload, "{\"seq\":\"", 8);
 	memcpy(payload + n - 2, "\"}", 2);
+	if (go)
+		agent_sleep_until(go - (uint64_t)interval); /* between does the rest */
 	for (long long i = 0; go && i < count; i++) {
 		uint64_t due = go + (uint64_t)(i * interval);
 		between(due);
@@ -343,11 +354,17 @@ static inline void agent_publish(void (*send)(const char *payload, size_t n, int
 				payload[d] = (char)('0' + rest % 10);
 			payload[18] = '"';
 			uint64_t began = agent_now();
-			send(payload, n, mix && k == 1 ? 1 : qos);
+			char *message = fresh ? (char *)memcpy(malloc(n), payload, n) : payload;
+			send(message, n, mix && k == 1 ? 1 : qos);
+			if (fresh)
+				free(message);
 			agent_keep(AGENT_SENT, seq, due, began, agent_now());
 		}
 	}
-	between(agent_now() + (uint64_t)agent_number("linger_ns", 500000000));
+	uint64_t end = agent_now() + (uint64_t)agent_number("linger_ns", 500000000);
+	do
+		between(end);
+	while (agent_now() < end && !agent_told());
 	free(payload);
 }
 

@@ -3,10 +3,23 @@
 /* effort: c-libmosquitto */
 #include <mosquitto.h>
 /* effort: end */
+#include <poll.h>
 #include <sys/epoll.h>
+#include <sys/eventfd.h>
+
+enum { MOST_IN_POOL = 64 };
 
 static char *loop;
 static bool subscribed;
+static struct mosquitto *pool[MOST_IN_POOL]; /* connections that publish in turn; the first receives */
+static int pooled = 1, pool_wanted = 1, pool_ready;
+
+/* The subscription is confirmed, or a connection of the pool that only publishes is there. */
+static void one_is_ready(void)
+{
+	if (__atomic_add_fetch(&pool_ready, 1, __ATOMIC_ACQ_REL) == pool_wanted || pool_wanted == 1)
+		agent_ready();
+}
 
 /* effort: c-libmosquitto */
 static void on_message(struct mosquitto *m, void *o, const struct mosquitto_message *msg)
@@ -17,13 +30,14 @@ static void on_message(struct mosquitto *m, void *o, const struct mosquitto_mess
 }
 
 /* effort: c-libmosquitto */
-static void on_connect(struct mosquitto *m, void *o, int code)
+static void on_connect(struct mosquitto *m, void *only_publishes, int code)
 {
-	(void)o;
 	if (code)
 		agent_fail("CONNACK", code);
 /* effort: end */
-	if (!subscribed || agent_resubscribes())
+	if (only_publishes)
+		one_is_ready();
+	else if (!subscribed || agent_resubscribes())
 		/* effort: c-libmosquitto */
 		mosquitto_subscribe(m, NULL, agent_text("topic", "t"), (int)agent_number("qos", 0));
 		/* effort: end */
@@ -34,7 +48,7 @@ static void on_subscribe(struct mosquitto *m, void *o, int id, int n, const int 
 {
 	(void)m, (void)o, (void)id, (void)n, (void)granted;
 	subscribed = true;
-	agent_ready();
+	one_is_ready();
 /* effort: end */
 }
 
@@ -49,7 +63,62 @@ static char *publish_topic;
 
 static void publish(const char *payload, size_t n, int qos)
 {
+	static unsigned turn;
+	if (pooled > 1)
+		publisher = pool[turn++ % (unsigned)pooled];
 	mosquitto_publish(publisher, NULL, publish_topic, (int)n, payload, qos, false);
+}
+
+/* A queue without a lock, from the thread that publishes to the one that runs the library. */
+enum { QUEUE_LENGTH = 4096 };
+
+static struct {
+	char *payload;
+	size_t n;
+	int qos;
+} queue[QUEUE_LENGTH];
+static uint64_t queue_put, queue_got;
+static int queue_bell = -1; /* rings when something was put, if there is one */
+
+static void enqueue(const char *payload, size_t n, int qos)
+{
+	uint64_t i = queue_put, one = 1;
+	if (i - __atomic_load_n(&queue_got, __ATOMIC_ACQUIRE) == QUEUE_LENGTH) {
+		agent_queue_drops++;
+		return;
+	}
+	char *copy = (char *)malloc(n);
+	memcpy(copy, payload, n);
+	queue[i % QUEUE_LENGTH].payload = copy;
+	queue[i % QUEUE_LENGTH].n = n;
+	queue[i % QUEUE_LENGTH].qos = qos;
+	__atomic_store_n(&queue_put, i + 1, __ATOMIC_RELEASE);
+	if (queue_bell >= 0 && write(queue_bell, &one, sizeof one) != sizeof one)
+		agent_fail("eventfd", errno);
+}
+
+static void publish_queued(void)
+{
+	for (uint64_t i = queue_got; i != __atomic_load_n(&queue_put, __ATOMIC_ACQUIRE); i++) {
+		publish(queue[i % QUEUE_LENGTH].payload, queue[i % QUEUE_LENGTH].n, queue[i % QUEUE_LENGTH].qos);
+		free(queue[i % QUEUE_LENGTH].payload);
+		__atomic_store_n(&queue_got, i + 1, __ATOMIC_RELEASE);
+	}
+}
+
+/* One turn that waits at most a second for the socket or the bell. */
+static int turn_with_bell(struct mosquitto *m)
+{
+	uint64_t rung;
+	struct pollfd fds[2] = {{mosquitto_socket(m), (short)(POLLIN | (mosquitto_want_write(m) ? POLLOUT : 0)), 0}, {queue_bell, POLLIN, 0}};
+	if (poll(fds, 2, 1000) < 0 && errno != EINTR)
+		return MOSQ_ERR_ERRNO;
+	if (fds[1].revents && read(queue_bell, &rung, sizeof rung) != sizeof rung)
+		return MOSQ_ERR_ERRNO;
+	if (fds[0].revents & POLLOUT)
+		mosquitto_loop_write(m, 1);
+	int code = fds[0].revents & ~POLLOUT ? mosquitto_loop_read(m, 1) : MOSQ_ERR_SUCCESS;
+	return code == MOSQ_ERR_SUCCESS ? mosquitto_loop_misc(m) : code;
 }
 
 /* What a publishing program does between two messages, by the way it runs the library. */
@@ -80,13 +149,19 @@ static void *run(void *o)
 		;
 	while (strcmp(loop, "sleep") == 0 && mosquitto_loop(m, 0, 1) == MOSQ_ERR_SUCCESS)
 		usleep((useconds_t)agent_number("sleep_us", 10000));
+	while (strcmp(loop, "queue") == 0 && mosquitto_loop(m, 1000, 1) == MOSQ_ERR_SUCCESS)
+		publish_queued();
+	while (strcmp(loop, "bell") == 0 && turn_with_bell(m) == MOSQ_ERR_SUCCESS)
+		publish_queued();
 	return NULL;
 }
 
-static struct mosquitto *connected(long long i)
+static bool queued(void) { return strcmp(loop, "queue") == 0 || strcmp(loop, "bell") == 0; }
+
+static struct mosquitto *connection(const char *id, void *only_publishes)
 {
 	/* effort: c-libmosquitto */
-	struct mosquitto *m = mosquitto_new(agent_client_id(i), true, NULL);
+	struct mosquitto *m = mosquitto_new(id, true, only_publishes);
 	mosquitto_message_callback_set(m, on_message);
 	mosquitto_connect_callback_set(m, on_connect);
 	mosquitto_subscribe_callback_set(m, on_subscribe);
@@ -104,6 +179,18 @@ static struct mosquitto *connected(long long i)
 		agent_fail(mosquitto_strerror(code), code);
 	/* effort: end */
 	return m;
+}
+
+static struct mosquitto *connected(long long i) { return connection(agent_client_id(i), NULL); }
+
+/* The connections of the pool that only publish, each with a thread of the library. */
+static void fill_pool(void)
+{
+	for (char id[200]; pooled < pool_wanted; pooled++) {
+		snprintf(id, sizeof id, "%s-pool-%d", agent_text("client_id", "agent"), pooled);
+		pool[pooled] = connection(id, pool);
+		mosquitto_loop_start(pool[pooled]);
+	}
 }
 
 /* One loop for all connections. */
@@ -164,23 +251,29 @@ int main(void)
 		agent_end();
 		return 0;
 	}
+	pool_wanted = (int)agent_number("pool", 1);
+	if (pool_wanted < 1 || pool_wanted > MOST_IN_POOL)
+		agent_fail("a pool of this size", pool_wanted);
+	if (strcmp(loop, "bell") == 0 && (queue_bell = eventfd(0, 0)) < 0)
+		agent_fail("eventfd", errno);
 	struct mosquitto *m = connected(0);
-	publisher = m;
+	publisher = pool[0] = m;
 	publish_topic = agent_text("publish", "");
 	bool publishing = *publish_topic, threaded = strcmp(loop, "start") == 0;
-	if (publishing && !threaded) {
+	if (publishing && !threaded && !queued()) {
 		while (!subscribed && mosquitto_loop(m, 100, 1) == MOSQ_ERR_SUCCESS)
 			;
 		agent_publish(publish, between);
-	} else if (strcmp(loop, "start") == 0) {
+	} else if (threaded) {
 		mosquitto_loop_start(m);
+		fill_pool();
 	} else {
 		pthread_t thread;
-		mosquitto_threaded_set(m, true);
+		mosquitto_threaded_set(m, !queued());
 		pthread_create(&thread, NULL, run, m);
 	}
-	if (publishing && threaded)
-		agent_publish(publish, between);
+	if (publishing && (threaded || queued()))
+		agent_publish(queued() ? enqueue : publish, between);
 	agent_wait_stop();
 	agent_end();
 	return 0;

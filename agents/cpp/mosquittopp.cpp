@@ -40,6 +40,11 @@ struct Client : mosqpp::mosquittopp {
 	bool subscribed = false, logs = agent_number("log", 0) != 0;
 };
 
+static Client *publisher;
+static char *publish_topic;
+
+static void publish(const char *payload, size_t n, int qos) { publisher->publish(nullptr, publish_topic, static_cast<int>(n), payload, qos); }
+
 int main()
 {
 	int major, minor, revision;
@@ -55,6 +60,7 @@ int main()
 		// effort: cpp-mosquittopp
 		Client *client = new Client(agent_client_id(i));
 		// effort: end
+		publisher = client;
 		if (*ca)
 			client->tls_set(ca);
 		// effort: cpp-mosquittopp
@@ -64,6 +70,9 @@ int main()
 		client->loop_start();
 		// effort: end
 	}
+	publish_topic = agent_text("publish", "");
+	if (*publish_topic)
+		agent_publish(publish, agent_sleep_until);
 	agent_wait_stop();
 	agent_end();
 	return 0;

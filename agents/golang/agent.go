@@ -4,6 +4,7 @@ package golang
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
@@ -57,6 +58,9 @@ type job struct {
 	IntervalNS   int64  `json:"interval_ns"`
 	PayloadBytes int    `json:"payload_bytes"`
 	WorkEvery    uint32 `json:"work_every"`
+	Mix          int    `json:"mix"` // 1 = two messages at once, of QoS 0 and QoS 1
+	Burst        int    `json:"burst"`
+	BurstAt      int    `json:"burst_at"`
 }
 
 // clientID names one of several connections; of one it is that of the job.
@@ -78,7 +82,7 @@ type agent struct {
 	taken  atomic.Int64
 	drops  atomic.Int64
 	queue  chan uint32
-	send   func(payload []byte) error // publishes; nil = the library's agent cannot
+	send   func(payload []byte, qos byte) error // publishes; nil = the library's agent cannot
 	before runtime.MemStats
 
 	number    int // of the connection that is made now
@@ -239,17 +243,30 @@ func (a *agent) publish() {
 		return
 	}
 	payload := []byte(`{"seq":"0000000000","` + strings.Repeat("x", max(a.PayloadBytes-22, 0)) + `"}`)
+	seq := uint32(0)
 	for i := range a.Count {
 		due := begin + int64(i)*a.IntervalNS
 		for clock.Now() < due {
 			clock.SleepUntil(due)
 		}
-		copy(payload[sequenceFrom:], fmt.Sprintf("%010d", i))
-		began := clock.Now()
-		if a.send(payload) != nil {
-			return
+		messages := 1 + a.Mix
+		if a.Burst > 0 && i == a.BurstAt {
+			messages += a.Burst
 		}
-		a.keep(sent, uint32(i), due, began, clock.Now())
+		for k := range messages {
+			qos := a.PublishQoS
+			if a.Mix > 0 && k == 1 {
+				qos = 1
+			}
+			message := bytes.Clone(payload) // the library may keep it for a while
+			copy(message[sequenceFrom:], fmt.Sprintf("%010d", seq))
+			began := clock.Now()
+			if a.send(message, qos) != nil {
+				return
+			}
+			a.keep(sent, seq, due, began, clock.Now())
+			seq++
+		}
 	}
 }
 

@@ -103,7 +103,7 @@ func paho3(a *agent) error {
 		return t.Error()
 	}
 	// effort: end
-	a.send = func(payload []byte) error { return client.Publish(a.Publish, a.PublishQoS, false, payload).Error() }
+	a.send = func(payload []byte, qos byte) error { return client.Publish(a.Publish, qos, false, payload).Error() }
 	a.ready()
 	return nil
 }

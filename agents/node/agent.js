@@ -43,17 +43,21 @@ class Agent {
     return this.lines.length ? Promise.resolve(this.lines.shift()) : new Promise((resolve) => this.waiting.push(resolve));
   }
 
-  // Publishes on a schedule, after GO: count messages, one every interval_ns.
+  // Publishes on a schedule, after GO: count messages, one every interval_ns, or two at once (QoS 0, then QoS 1) with mix.
   async publish(send) {
     const job = this.job, go = await this.line();
     if (!go.startsWith('GO ')) return this.give(go);
     const begin = BigInt(go.slice(3)), filler = 'x'.repeat(Math.max((job.payload_bytes || 256) - 22, 0));
-    for (let seq = 0; seq < (job.count || 0); seq++) {
-      const due = begin + BigInt(seq) * BigInt(job.interval_ns || 100e6);
+    const first = job.publish_qos || 0, each = job.mix ? [first, 1] : [first];
+    let seq = 0;
+    for (let i = 0; i < (job.count || 0); i++) {
+      const due = begin + BigInt(i) * BigInt(job.interval_ns || 100e6);
       await this.until(due);
-      const began = now();
-      send(`{"seq":"${String(seq).padStart(10, '0')}","${filler}"}`);
-      this.keep(SENT, seq, due, began, now());
+      for (const qos of i === job.burst_at ? each.concat(Array(job.burst || 0).fill(first)) : each) {
+        const began = now();
+        send(`{"seq":"${String(seq).padStart(10, '0')}","${filler}"}`, qos);
+        this.keep(SENT, seq++, due, began, now());
+      }
     }
   }
 

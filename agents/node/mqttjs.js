@@ -26,5 +26,5 @@ function connect(agent, job, i) {
 
 new Agent('mqtt.js', version, (agent, job) => {
   const clients = Array.from({ length: agent.connections }, (_, i) => connect(agent, job, i));
-  (job.publish ? agent.publish((payload) => clients[0].publish(job.publish, payload, { qos: job.publish_qos || 0 })) : Promise.resolve()).then(() => agent.stop());
+  (job.publish ? agent.publish((payload, qos) => clients[0].publish(job.publish, payload, { qos })) : Promise.resolve()).then(() => agent.stop());
 });

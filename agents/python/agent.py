@@ -119,21 +119,25 @@ class Agent:
         return int(line[3:]) if line.startswith('GO ') else 0
 
     def publish(self, send):
-        """Publishes on a schedule, after GO: count messages, one every interval_ns."""
+        """Publishes on a schedule, after GO: count messages, one every interval_ns, or two at once (QoS 0, then QoS 1) with mix."""
         job, go = self.job, self.wait_go()
         interval, size = job.get('interval_ns', 100_000_000), job.get('payload_bytes', 256)
-        garbage = []
-        for seq in range(job.get('count', 0) if go else 0):
-            due = go + seq * interval
+        first, every = job.get('publish_qos', 0), [job.get('publish_qos', 0)] + [1] * job.get('mix', 0)
+        garbage, seq = [], 0
+        for i in range(job.get('count', 0) if go else 0):
+            due = go + i * interval
             wait = due - now()
             if wait > 0:
                 time.sleep(wait / 1e9)
             for _ in range(job.get('churn', 0)):  # containers that live on, as those of a program that keeps state
-                garbage.append([seq])
-            payload = b'{"seq":"%010d","' % seq + b'x' * (size - 22) + b'"}'
-            began = now()
-            send(payload)
-            self.keep(SENT, seq, due, began, now())
+                garbage.append([i])
+            burst = job.get('burst', 0) if i == job.get('burst_at', -1) else 0
+            for qos in every + [first] * burst:
+                payload = b'{"seq":"%010d","' % seq + b'x' * (size - 22) + b'"}'
+                began = now()
+                send(payload, qos)
+                self.keep(SENT, seq, due, began, now())
+                seq += 1
 
     def wait_stop(self):
         """Waits for STOP, or until nobody is there any more."""

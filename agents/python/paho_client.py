@@ -92,6 +92,6 @@ elif job.get('by') == 'threads' or loop == 'start':
 else:
     threading.Thread(target={'forever': client.loop_forever, 'own': own, 'sleep': sleep}[loop], daemon=True).start()
 if job.get('publish'):
-    agent.publish(lambda payload: client.publish(job['publish'], payload, job.get('publish_qos', 0)))
+    agent.publish(lambda payload, qos: client.publish(job['publish'], payload, qos))
 agent.wait_stop()
 agent.end()

@@ -65,7 +65,7 @@ func list(cmd *cobra.Command) (*listing, error) {
 		s := scenario.Decode(name+".yaml", text)
 		l.Scenarios = append(l.Scenarios, listedScenario{name, strings.Join(strings.Fields(s.Description), " ")})
 	}
-	l.Scenarios = append(l.Scenarios, listedScenario{clientsScenario, newRunClients().Short})
+	l.Scenarios = append(l.Scenarios, listedScenario{clientsScenario, newRunClients().Short}, listedScenario{jitterScenario, newRunJitter().Short})
 	for _, subject := range plan.Subjects() {
 		l.Brokers = append(l.Brokers, listedBroker{subject.Name, subject.Protocols(), broker.Find(cmd.Context(), subject)})
 	}

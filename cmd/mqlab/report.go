@@ -62,6 +62,9 @@ be decided.`,
 			case c != nil:
 				return f.showClients(cmd.OutOrStdout(), c, clientsShown(&r.Manifest, dir))
 			}
+			if j, err := openJitter(dir, &r.Manifest); err != nil || j != nil {
+				return f.showJitter(cmd.OutOrStdout(), j, &r.Manifest, err)
+			}
 			return f.show(cmd.OutOrStdout(), dir, r)
 		},
 	}

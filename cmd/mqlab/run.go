@@ -75,7 +75,7 @@ so far is kept and reported).`,
 			return r.run(cmd.Context(), cmd.OutOrStdout(), asJSON)
 		},
 	}
-	cmd.AddCommand(newRunClients())
+	cmd.AddCommand(newRunClients(), newRunJitter())
 	flags.register(cmd)
 	gates.register(cmd)
 	cmd.Flags().StringVar(&metrics, "metrics", "", "show the run to Prometheus at `:PORT` while it goes on (of this host only, unless HOST:PORT)")

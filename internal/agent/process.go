@@ -36,6 +36,8 @@ type Job struct {
 	SleepUS   int    `json:"sleep_us,omitempty"`
 	NoDelay   int    `json:"nodelay,omitempty"`
 	Log       int    `json:"log,omitempty"`
+	Malloc    int    `json:"malloc,omitempty"` // of C and C++: 1 = memory of its own for each message
+	Pool      int    `json:"pool,omitempty"`   // of C: connections that publish in turn, with the library's threads
 	GC        string `json:"gc,omitempty"`     // default, thresholds, frozen, off
 	Retain    int    `json:"retain,omitempty"` // containers that the program keeps
 	TLSCA     string `json:"tls_ca,omitempty"`
@@ -58,6 +60,7 @@ type Job struct {
 	DiskBytes    int    `json:"disk_bytes,omitempty"` // each
 	Burst        int    `json:"burst,omitempty"`      // messages more at message BurstAt
 	BurstAt      int    `json:"burst_at,omitempty"`
+	LingerNS     int64  `json:"linger_ns,omitempty"` // of a client with a loop of its own: how long it reads after the last message
 }
 
 // event is a line that an agent says.
@@ -237,9 +240,13 @@ func (p *Process) Taken() uint64 {
 
 // Settle waits until the agent has taken n samples and no more come, or until none came for a while; pauses of a runtime count as samples,
 // so that n alone does not show that the last message came. One that cannot tell before its end is done when it has not run for a while.
-func (p *Process) Settle(ctx context.Context, n uint64) {
+func (p *Process) Settle(ctx context.Context, n uint64) { p.SettleAfter(ctx, n, time.Second) }
+
+// SettleAfter is Settle with how long none must come where n are not there.
+func (p *Process) SettleAfter(ctx context.Context, n uint64, quiet time.Duration) {
 	const look = 2 * time.Millisecond
-	const calm, still, asleep = 10, 500, 25 // looks without a new sample: with n of them, with less, and where its samples are not seen
+	const calm, asleep = 10, 25 // looks without a new sample: with n of them, and where its samples are not seen
+	still := int(quiet / look)
 	last, same := uint64(0), 0
 	ran, rest := time.Duration(0), 0
 	tick := time.NewTicker(look)
@@ -291,6 +298,18 @@ func (p *Process) End(ctx context.Context) (*Done, *Samples, error) {
 		return nil, nil, fmt.Errorf("%s: %w: it says %d, and recorded %d", p.Name, ErrLied, done.Samples, n)
 	}
 	return &done.Done, s, nil
+}
+
+// Abort ends the agent at once, and reads what it has recorded so far.
+func (p *Process) Abort() (*Samples, error) {
+	_ = p.stdin.Close()
+	err := p.guard.End(p.PID)
+	p.reap.Do(func() { _ = p.cmd.Wait() })
+	b, readErr := os.ReadFile(p.file())
+	if err = errors.Join(err, readErr, p.Kill()); err != nil {
+		return nil, err
+	}
+	return Decode(b, p.began, clock.Now())
 }
 
 // waitEnd gives the agent a moment to end by itself.

@@ -39,7 +39,7 @@ func printed(t *testing.T) map[string]words {
 	}
 	p["metrics"] = slices.DeleteFunc(metrics, func(m string) bool { return m == ledger.Connect.String() }) // the phase explains it
 	p["reasons"] = slices.Concat(arguments(t, "../summary/validity.go", "add", 1), arguments(t, "../summary/recovery.go", "add", 1),
-		arguments(t, "../summary/link.go", "add", 1))
+		arguments(t, "../summary/link.go", "add", 1), arguments(t, "../jitter/round.go", "add", 1))
 	for _, l := range summary.Limiters {
 		p["bottlenecks"] = append(p["bottlenecks"], string(l))
 	}

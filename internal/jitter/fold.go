@@ -1,6 +1,7 @@
 package jitter
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/mqlab/mqlab/internal/agent"
@@ -16,16 +17,9 @@ func (r *Result) fold(o *Options, samples *agent.Samples, w *watcher, e *echo) {
 	if !o.OneWay {
 		in.Sources = append(in.Sources, diagnose.Callbacks)
 	}
-	back := map[uint32]agent.Record{}
-	var pauses []diagnose.Span
-	for _, s := range samples.Records {
-		switch s.Kind {
-		case agent.Received:
-			back[s.Seq] = s
-		case agent.Pause:
-			pauses = append(pauses, diagnose.Span{From: int64(s.A), To: int64(s.B)})
-		}
-	}
+	back, pauses := r.answers(samples)
+	r.Strays.Dropped = samples.Dropped
+	published := map[uint32]diagnose.Message{}
 	for _, s := range samples.Records {
 		if s.Kind != agent.Sent {
 			continue
@@ -39,8 +33,17 @@ func (r *Result) fold(o *Options, samples *agent.Samples, w *watcher, e *echo) {
 			m.Recv, m.Done, m.Lost = int64(b.A), int64(b.B), false
 			r.Answered++
 		}
-		in.Messages = append(in.Messages, m)
+		published[s.Seq] = m
 	}
+	for _, seq := range slices.Sorted(maps.Keys(published)) {
+		in.Messages = append(in.Messages, published[seq])
+	}
+	for seq := range back {
+		if _, ours := published[seq]; !ours {
+			r.Strays.Foreign++
+		}
+	}
+	r.Strays.Duplicates, r.Strays.Reordered, r.Strays.Foreign = r.Strays.Duplicates+e.again, r.Strays.Reordered+e.reordered, r.Strays.Foreign+e.foreign
 	if len(pauses) > 0 {
 		in.Signals = append(in.Signals, diagnose.Signal{Cause: diagnose.GCPause, Side: "client", Spans: pauses})
 	}
@@ -59,10 +62,32 @@ func (r *Result) fold(o *Options, samples *agent.Samples, w *watcher, e *echo) {
 	}
 	if w.control != nil {
 		r.Control = Control{Probes: len(w.control.all), Slow: len(w.control.slow)}
-		if len(w.control.all) > 0 {
-			r.Control.Max = slices.Max(w.control.all)
+		if sorted := slices.Sorted(slices.Values(w.control.all)); len(sorted) > 0 {
+			r.Control.P50, r.Control.P99, r.Control.Max = rank(sorted, 0.5), rank(sorted, 0.99), sorted[len(sorted)-1]
 		}
 		w.control.add(in)
 	}
 	r.Input = in
+}
+
+// answers are the first of each message, and the pauses of the client's runtime.
+func (r *Result) answers(samples *agent.Samples) (first map[uint32]agent.Record, pauses []diagnose.Span) {
+	first = map[uint32]agent.Record{}
+	latest, any := uint32(0), false
+	for _, s := range samples.Records {
+		switch s.Kind {
+		case agent.Received:
+			if _, again := first[s.Seq]; again {
+				r.Strays.Duplicates++
+				continue
+			}
+			if first[s.Seq] = s; any && s.Seq < latest {
+				r.Strays.Reordered++
+			}
+			latest, any = max(latest, s.Seq), true
+		case agent.Pause:
+			pauses = append(pauses, diagnose.Span{From: int64(s.A), To: int64(s.B)})
+		}
+	}
+	return first, pauses
 }

@@ -3,10 +3,10 @@
 package jitter
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"net/url"
 	"sync"
 	"time"
 
@@ -22,8 +22,11 @@ import (
 type Options struct {
 	Client    *agent.Built
 	Job       agent.Job   // Count, IntervalNS, PayloadBytes, loop, …; host, port and topics are set here
-	Broker    string      // its URL: mqtt://host:port
+	Broker    string      // its URL: mqtt://host:port, or mqtts://
+	CA        string      // the file of the authority that signed the broker's certificate; of mqtts
 	BrokerPID int         // of a broker on this host, to look at it, too; 0 = it cannot be
+	Topics    Topics      // zero = R1's
+	Elsewhere bool        // the echo is on another machine, or the broker sends messages back itself
 	EchoFrom  netns.Place // where the echo connects from; nil = this host
 	Echo      bool        // TCP_NODELAY of the echo
 	OneWay    bool        // messages are not sent back: the client only publishes, and we note when they come
@@ -38,46 +41,54 @@ type Result struct {
 	Version  string          `json:"version,omitempty"`
 	Sent     int             `json:"sent"`
 	Answered int             `json:"answered"`
+	Strays   Strays          `json:"strays"`
+	Cut      bool            `json:"cut,omitempty"` // it was ended before its time
 	Control  Control         `json:"control"`
-	Input    *diagnose.Input `json:"-"`
+	Input    *diagnose.Input `json:"-"` // its messages are in the order of their numbers
 	Process  *inspect.Report `json:"-"`
 }
+
+// Strays are answers beyond one for each message, counted one by one.
+type Strays struct {
+	Duplicates int    `json:"duplicates"` // of a message that was answered before
+	Reordered  int    `json:"reordered"`  // that came behind one of a later message
+	Foreign    int    `json:"foreign"`    // of no message of ours
+	Dropped    uint64 `json:"dropped"`    // records that the client had no room for
+}
+
+// Topics are where the client publishes and where answers come.
+type Topics struct{ Request, Answer string }
+
+// R1Topics are those of experiment R1.
+var R1Topics = Topics{"test/latency", "test/echo"}
 
 // Control is what the probe beside the client saw.
 type Control struct {
 	Probes int   `json:"probes"`
 	Slow   int   `json:"slow"`
+	P50    int64 `json:"p50_ns"`
+	P99    int64 `json:"p99_ns"`
 	Max    int64 `json:"max_ns"`
 }
 
-// patience is how much longer than the schedule a measurement may take.
+// patience is how much longer than the schedule a measurement may take, besides a tenth of it.
 const patience = 15 * time.Second
 
-// Run measures.
+// Run measures. If ctx ends before that is done, there is a result with what was measured so far, together with the error.
 func Run(ctx context.Context, g *guard.Guard, o Options) (*Result, error) {
-	u, err := url.Parse(o.Broker)
-	if err != nil || u.Port() == "" {
-		return nil, fmt.Errorf("%q is no mqtt://host:port", o.Broker)
-	}
-	e, err := startEcho(ctx, o.EchoFrom, u.Host, o.Echo, o.OneWay, clock.Now())
+	o.Topics = cmp.Or(o.Topics, R1Topics)
+	server, err := dialing(o.Broker, o.CA)
 	if err != nil {
 		return nil, err
 	}
-	defer e.close()
-	job := o.Job
-	job.Host, job.Topic, job.Publish, job.ClientID = u.Hostname(), answers, requests, fmt.Sprintf("mqlab-jitter-%d", clock.Now()%1e9)
-	if _, err := fmt.Sscan(u.Port(), &job.Port); err != nil {
-		return nil, err
+	e := &echo{came: map[uint32]int64{}}
+	if !o.Elsewhere {
+		if e, err = startEcho(ctx, o.EchoFrom, server, o.Topics, o.Echo, o.OneWay); err != nil {
+			return nil, err
+		}
+		defer e.close()
 	}
-	if job.KeepAlive = int(o.KeepAlive / time.Second); job.KeepAlive == 0 {
-		job.KeepAlive = 60
-	}
-	messages := job.Count + job.Burst
-	if job.Mix == 1 {
-		messages += job.Count
-	}
-	job.Capacity = 2*messages + 20_000 // pauses of the runtime, too
-	p, err := agent.Start(ctx, g, o.Client, job)
+	p, err := agent.Start(ctx, g, o.Client, o.job(server))
 	if err != nil {
 		return nil, err
 	}
@@ -85,38 +96,74 @@ func Run(ctx context.Context, g *guard.Guard, o Options) (*Result, error) {
 	if err := p.Ready(ctx); err != nil {
 		return nil, err
 	}
-	w := watch(ctx, p.PID, uint16(job.Port), o.BrokerPID)
+	w := watch(context.WithoutCancel(ctx), p.PID, server.port, o.BrokerPID)
+	err = errors.Join(o.measure(ctx, p), w.end())
+	var samples *agent.Samples
+	switch {
+	case ctx.Err() != nil:
+		var aborted error
+		if samples, aborted = p.Abort(); aborted != nil {
+			return nil, context.Cause(ctx)
+		}
+		err = context.Cause(ctx)
+	case err == nil:
+		_, samples, err = p.End(ctx)
+	}
+	if samples == nil {
+		return nil, err
+	}
+	r := &Result{Client: o.Client.Name, Library: p.Library, Version: p.Version, Process: w.process, Cut: err != nil}
+	e.close()
+	r.fold(&o, samples, w, e)
+	return r, err
+}
+
+// job is what the client is asked to do.
+func (o *Options) job(s *server) agent.Job {
+	job := o.Job
+	job.Host, job.Port, job.Topic, job.Publish = s.host, int(s.port), o.Topics.Answer, o.Topics.Request
+	job.ClientID = fmt.Sprintf("mqlab-jitter-%d", clock.Now()%1e9)
+	if s.tls != nil {
+		job.TLSCA = o.CA
+	}
+	if job.KeepAlive = int(o.KeepAlive / time.Second); job.KeepAlive == 0 {
+		job.KeepAlive = 60
+	}
+	job.LingerNS = min(max(5e8, (lingerTurns+int64(job.Burst))*job.IntervalNS), int64(longestLinger))
+	job.Capacity = 2*o.messages() + 20_000 // pauses of the runtime, too
+	return job
+}
+
+// A client that reads once an interval needs so many turns for what is on its way when it has published all.
+const (
+	lingerTurns   = 20
+	longestLinger = time.Minute
+)
+
+// messages is how many the client will publish.
+func (o *Options) messages() int { return o.Job.Count*(1+o.Job.Mix) + o.Job.Burst }
+
+// measure lets the client publish, and waits until all has come back, or no more comes.
+func (o *Options) measure(ctx context.Context, p *agent.Process) error {
 	if err := p.Go(clock.Now() + int64(startIn)); err != nil {
-		return nil, errors.Join(err, w.end())
+		return err
 	}
 	disturbed, calm := context.WithCancel(ctx)
 	defer calm()
 	if o.Disturb != nil {
 		go o.Disturb(disturbed, p.PID)
 	}
-	bounded, cancel := context.WithTimeout(ctx, time.Duration(int64(job.Count)*job.IntervalNS)+patience)
+	schedule := time.Duration(int64(o.Job.Count) * o.Job.IntervalNS)
+	bounded, cancel := context.WithTimeout(ctx, schedule+schedule/10+patience)
 	defer cancel()
-	expected := 2 * messages
+	expected := 2 * o.messages()
 	if o.OneWay {
-		expected = messages
+		expected = o.messages()
 	}
-	wait(bounded, time.Duration(int64(job.Count)*job.IntervalNS)+startIn) // a client that stands still meanwhile has not settled
-	p.Settle(bounded, uint64(expected))
-	calm()
-	if err := w.end(); err != nil {
-		return nil, err
-	}
-	if ctx.Err() != nil {
-		return nil, context.Cause(ctx)
-	}
-	_, samples, err := p.End(ctx)
-	if err != nil {
-		return nil, err
-	}
-	r := &Result{Client: o.Client.Name, Library: p.Library, Version: p.Version, Process: w.process}
-	e.close()
-	r.fold(&o, samples, w, e)
-	return r, nil
+	wait(bounded, schedule+startIn) // a client that stands still meanwhile has not settled
+	quiet := max(time.Second, 3*time.Duration(o.Job.IntervalNS+o.Job.WorkNS))
+	p.SettleAfter(bounded, uint64(expected), quiet)
+	return nil
 }
 
 const betweenLooks = 5 * time.Millisecond

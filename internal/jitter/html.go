@@ -1,0 +1,116 @@
+package jitter
+
+import (
+	"io"
+	"strings"
+
+	"github.com/mqlab/mqlab/internal/diagnose"
+	"github.com/mqlab/mqlab/internal/report"
+	"github.com/mqlab/mqlab/internal/summary"
+)
+
+// HTML writes a report as one page that needs nothing else. Its figures are those of Text. explain says what a word means, "" = nothing.
+func HTML(w io.Writer, r *Report, command []string, explain func(word string) string) error {
+	p := report.NewPage("mqlab run jitter (" + r.Run + ")")
+	p.Say("%s Topics %s and %s; echo %s.", r.Head(), r.Topics.Request, r.Topics.Answer, r.Echo)
+	p.Lead(r.Answer())
+	r.tables(p)
+	for i := range r.Cases {
+		r.casePage(p, &r.Cases[i])
+	}
+	if len(r.Not) > 0 {
+		p.Section("Not measured")
+		var points []string
+		for _, s := range r.Not {
+			points = append(points, s.Name+": "+s.Why)
+		}
+		p.Points(points...)
+	}
+	p.Section("How to repeat it")
+	p.Command(strings.Join(command, " "))
+	return p.Write(w, "html", false, explain)
+}
+
+// Answer is the outcome in one sentence; doubtful: it is hardly one.
+func (r *Report) Answer() (text string, doubtful bool) {
+	var best, worst *CaseReport
+	for i := range r.Cases {
+		c := &r.Cases[i]
+		if c.Validity == summary.Invalid || c.Service.Arrived == nil {
+			continue
+		}
+		if best == nil || c.Service.Arrived.Deviation < best.Service.Arrived.Deviation {
+			best = c
+		}
+		if worst == nil || c.Service.Arrived.Deviation > worst.Service.Arrived.Deviation {
+			worst = c
+		}
+	}
+	switch {
+	case best == nil:
+		return "No case gave a valid result.", true
+	case best == worst:
+		return best.Name + ": standard deviation " + Duration(best.Service.Arrived.Deviation) + "; cause: " + best.causeCell() + ".", false
+	}
+	return "Least jitter: " + best.Name + ", standard deviation " + Duration(best.Service.Arrived.Deviation) + "; most: " + worst.Name + ", " +
+		Duration(worst.Service.Arrived.Deviation) + " (" + worst.causeCell() + ").", false
+}
+
+func (r *Report) tables(p *report.Page) {
+	p.Section("Round trip")
+	p.Say("From the call that publishes to the callback. Mean and standard deviation are of the messages that came.")
+	p.Table(1, []string{"case", "p50", "p90", "p99", "max", "mean", "sd", "lost"}, r.roundTripRows())
+	p.Section("Response")
+	p.Say("From when a message was due, which the client itself may miss; late: answered after the next message was due.")
+	p.Table(1, []string{"case", "p50", "p99", "late", "result", "cause"}, r.responseRows())
+}
+
+func (r *Report) casePage(p *report.Page, c *CaseReport) {
+	p.Section(c.Name)
+	p.Say("%s", c.Title(r.Base()))
+	for _, f := range c.Failed {
+		p.Warn("failed: %s", f)
+	}
+	o := c.Shown()
+	if o == nil {
+		return
+	}
+	for _, reason := range o.Reasons {
+		p.Warn("%s: %s (%s)", reason.Level, reason.Text, reason.Code)
+	}
+	p.Charts(charts(c, o)...)
+	var facts [][]string
+	for _, line := range o.Lines()[len(o.Reasons):] {
+		facts = append(facts, []string{line[0], line[1]})
+	}
+	p.Table(2, []string{"", ""}, facts)
+	if len(c.Rounds) > 1 {
+		var rows [][]string
+		for _, x := range c.Rounds {
+			rows = append(rows, []string{thousands(x.Trial), x.inOneLine()})
+		}
+		p.Table(2, []string{"trial", "round trip"}, rows)
+	}
+	o.findingsPage(p)
+}
+
+func (o *Round) findingsPage(p *report.Page) {
+	for i := range o.found.Findings {
+		f := &o.found.Findings[i]
+		t := f.In("en")
+		head := t.What
+		if f.Share > 0 {
+			head = percent(f.Share) + " of the excess latency: " + head
+		}
+		p.Fold(string(f.Cause)+" – "+head, i == 0, func() {
+			p.Points(t.Evidence...)
+			if f.Cause != diagnose.None {
+				p.Say("Change: %s", t.Fix)
+				p.Say("Verify: %s", t.Verify)
+			}
+		})
+	}
+}
+
+// charts of a round.
+func charts(*CaseReport, *Round) []report.Drawing { return nil }

@@ -1,0 +1,494 @@
+package jitter
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/mqlab/mqlab/internal/diagnose"
+	"github.com/mqlab/mqlab/internal/summary"
+)
+
+// Text writes a report for people. wrap prints a paragraph behind a head, as wide as the screen.
+func Text(w io.Writer, r *Report, wrap func(head, text string)) error {
+	p := &printer{w: w, wrap: wrap}
+	p.head(r)
+	p.roundTrips(r)
+	p.others(r)
+	for i := range r.Cases {
+		p.detail(r, &r.Cases[i])
+	}
+	p.undecided(r)
+	for _, s := range r.Not {
+		p.say("\n")
+		p.wrap("", fmt.Sprintf("Not measured: %s: %s", s.Name, s.Why))
+	}
+	return p.err
+}
+
+type printer struct {
+	w    io.Writer
+	wrap func(head, text string)
+	err  error
+}
+
+func (p *printer) say(format string, args ...any) {
+	if p.err == nil {
+		_, p.err = fmt.Fprintf(p.w, format, args...)
+	}
+}
+
+// table prints rows with their cells under each other, all but the first to the right.
+func (p *printer) table(rows [][]string) {
+	if p.err != nil {
+		return
+	}
+	t := tabwriter.NewWriter(p.w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	width := 0
+	for _, row := range rows {
+		width = max(width, len([]rune(row[0])))
+	}
+	for _, row := range rows {
+		_, _ = fmt.Fprintf(t, "%-*s\t%s\t\n", width, row[0], strings.Join(row[1:], "\t"))
+	}
+	p.err = t.Flush()
+}
+
+// head says what all cases have in common.
+func (p *printer) head(r *Report) {
+	p.wrap("", r.Head())
+	p.wrap("", "Topics "+r.Topics.Request+" and "+r.Topics.Answer+"; echo "+r.Echo+".")
+}
+
+// Head is what was measured, in one sentence.
+func (r *Report) Head() string {
+	c := &r.Plan.Cases[0]
+	return fmt.Sprintf("Jitter of publishing clients: %s, %s of %s messages, one every %v, %d bytes, QoS %d, broker %s; where a case differs it says so.",
+		plural(len(r.Plan.Cases), "case"), plural(r.Rounds, "round"), thousands(c.Count), c.Interval, c.Payload, c.QoS, c.Broker)
+}
+
+func (p *printer) roundTrips(r *Report) {
+	p.say("\nRound trip: from the call that publishes to the callback\n")
+	p.table(append([][]string{{"case", "p50", "p90", "p99", "max", "mean", "sd", "lost"}}, r.roundTripRows()...))
+}
+
+func (r *Report) roundTripRows() (rows [][]string) {
+	for i := range r.Cases {
+		c := &r.Cases[i]
+		rows = append(rows, append([]string{shorten(c.Name)}, c.Service.cells(len(c.Rounds) > 0, c.lost())...))
+	}
+	return rows
+}
+
+// cells are figures for a table.
+func (f *Figures) cells(measured bool, lost int) []string {
+	if !measured {
+		return []string{none, none, none, none, none, none, none}
+	}
+	maximum, mean, deviation := none, none, none
+	if a := f.Arrived; a != nil {
+		maximum, mean, deviation = Duration(float64(a.Max)), Duration(a.Mean), Duration(a.Deviation)
+	}
+	if f.LostFrom != nil {
+		maximum = "lost"
+	}
+	return []string{f.percentile(0), f.percentile(1), f.percentile(3), maximum, mean, deviation, thousands(lost)}
+}
+
+// none is a cell without a figure.
+const none = "–"
+
+// percentile is one of summary.Percentiles.
+func (f *Figures) percentile(i int) string {
+	p := summary.Percentiles[i]
+	switch v := *p.Of(&f.Quantiles); {
+	case v != nil:
+		return Duration(float64(*v))
+	case f.Expected >= p.Need && f.LostFrom != nil:
+		return "lost"
+	}
+	return none
+}
+
+func (c *CaseReport) lost() (n int) {
+	for _, r := range c.Rounds {
+		n += r.Counts.Lost
+	}
+	return n
+}
+
+func (p *printer) others(r *Report) {
+	p.say("\nResponse: from when a message was due, which the client itself may miss\n")
+	p.table(append([][]string{{"case", "p50", "p99", "late", "result", "cause"}}, r.responseRows()...))
+	few := ""
+	if r.Plan.Cases[0].Count < 1000 {
+		few = " A p99 needs 1,000 messages."
+	}
+	p.wrap("  ", "late: answered after the next message was due. sd: standard deviation; it and the mean are of the messages that came."+few)
+	if slices.ContainsFunc(r.Cases, func(c CaseReport) bool { return c.Slipped() }) {
+		p.wrap("  ", "Where response is more than twice the round trip the client did not keep its schedule: it waited in its own loop before it published.")
+	}
+}
+
+func (r *Report) responseRows() (rows [][]string) {
+	for i := range r.Cases {
+		c := &r.Cases[i]
+		late := 0
+		for _, o := range c.Rounds {
+			late += o.Counts.Late
+		}
+		cells := c.Response.cells(len(c.Rounds) > 0, 0)
+		rows = append(rows, []string{shorten(c.Name), cells[0], cells[2], thousands(late), string(c.Validity), c.causeCell()})
+	}
+	return rows
+}
+
+func (c *CaseReport) causeCell() string {
+	switch {
+	case c.Cause == "":
+		return none
+	case c.Share > 0:
+		return fmt.Sprintf("%s %.0f %%", c.Cause, c.Share*100)
+	}
+	return c.Cause
+}
+
+// Slipped: responses took more than twice as long as round trips.
+func (c *CaseReport) Slipped() bool {
+	return c.Service.P50 != nil && c.Response.P50 != nil && *c.Response.P50 > 2**c.Service.P50
+}
+
+// Base is what the settings of cases are compared with: the first case of the plan, as it would be without its own.
+func (r *Report) Base() *Case {
+	base := R1()
+	base.Client, base.Broker = "", r.Plan.Cases[0].Broker
+	base.Count, base.Interval, base.Payload, base.QoS = r.Plan.Cases[0].Count, r.Plan.Cases[0].Interval, r.Plan.Cases[0].Payload, r.Plan.Cases[0].QoS
+	return &base
+}
+
+// Title is a case in words: its library, and the settings that are its own.
+func (c *CaseReport) Title(base *Case) string {
+	text := c.Name + ": " + c.Client
+	if c.Library != "" {
+		text = strings.TrimSpace(c.Name + ": " + c.Library + " " + strings.TrimPrefix(c.Version, "v"))
+	}
+	var own []string
+	for _, k := range c.Changed(base) {
+		if !strings.HasPrefix(k, "client=") {
+			own = append(own, k)
+		}
+	}
+	if len(own) > 0 {
+		text += " (" + strings.Join(own, ", ") + ")"
+	}
+	return text
+}
+
+// Shown is the round that is shown in full: the first that is valid, or the first.
+func (c *CaseReport) Shown() *Round {
+	for _, o := range c.Rounds {
+		if o.Validity != summary.Invalid {
+			return o
+		}
+	}
+	if len(c.Rounds) > 0 {
+		return c.Rounds[0]
+	}
+	return nil
+}
+
+func (p *printer) detail(r *Report, c *CaseReport) {
+	p.say("\n")
+	p.wrap("", c.Title(r.Base()))
+	for _, f := range c.Failed {
+		p.wrap("  failed     ", f)
+	}
+	o := c.Shown()
+	if o == nil {
+		return
+	}
+	for _, line := range o.Lines() {
+		p.wrap(fmt.Sprintf("  %-10s ", line[0]), line[1])
+	}
+	if len(c.Rounds) > 1 {
+		for _, x := range c.Rounds {
+			p.wrap(fmt.Sprintf("  %-10s ", fmt.Sprintf("trial %d", x.Trial)), x.inOneLine())
+		}
+	}
+	p.overTime(o)
+	p.histogram(c.Histogram, c.Service.Count)
+	p.findings(o)
+}
+
+// findings are the causes, with their evidence and what to do.
+func (p *printer) findings(o *Round) {
+	for i := range o.found.Findings {
+		f := &o.found.Findings[i]
+		t := f.In("en")
+		head := t.What
+		if f.Share > 0 {
+			head = percent(f.Share) + " of the excess latency: " + head
+		}
+		if f.Side != "" {
+			head += " [" + f.Side + "]"
+		}
+		p.wrap("  cause      ", head)
+		for _, e := range t.Evidence {
+			p.wrap("             - ", e)
+		}
+		if f.Cause != diagnose.None {
+			p.wrap("    change   ", t.Fix)
+			p.wrap("    verify   ", t.Verify)
+		}
+	}
+	if u := o.found.Unexplained; u >= 0.005 && u < 1 {
+		p.say("  %s of the excess latency stays unexplained.\n", percent(u))
+	}
+}
+
+// undecided is said once: it is the same for all cases but for what their clients can tell.
+func (p *printer) undecided(r *Report) {
+	var words []string
+	for i := range r.Cases {
+		if o := r.Cases[i].Shown(); o != nil {
+			for _, g := range o.found.Undecided {
+				if w := string(g.Cause); !slices.Contains(words, w) {
+					words = append(words, w)
+				}
+			}
+		}
+	}
+	if len(words) > 0 {
+		p.say("\n")
+		p.wrap("", "Cannot be decided by this measurement, in some case or all: "+strings.Join(words, ", ")+" (mqlab diagnose says what each needs).")
+	}
+}
+
+// inOneLine is a round beside others.
+func (o *Round) inOneLine() string {
+	cells := o.Service.cells(true, o.Counts.Lost)
+	return fmt.Sprintf("%s; p50 %s, p99 %s, max %s, lost %s; %s", o.Validity, cells[0], cells[2], cells[3], cells[6], o.Diagnosis.Verdict)
+}
+
+// Lines are the facts of a round, each with its name.
+func (o *Round) Lines() (lines [][2]string) {
+	add := func(name, format string, args ...any) {
+		lines = append(lines, [2]string{name, fmt.Sprintf(format, args...)})
+	}
+	for _, reason := range o.Reasons {
+		add(string(reason.Level), "%s (%s)", reason.Text, reason.Code)
+	}
+	var modes []string
+	for _, m := range o.Modes {
+		modes = append(modes, fmt.Sprintf("%s (%s)", Duration(float64(m.At)), percent(m.Share)))
+	}
+	switch {
+	case len(modes) > 1:
+		add("modes", "%d: %s", len(modes), strings.Join(modes, ", "))
+	case len(modes) == 1:
+		add("modes", "one, at %s", Duration(float64(o.Modes[0].At)))
+	}
+	if o.Rhythm != nil {
+		add("rhythm", "%s", o.Rhythm.words())
+	}
+	if b := o.Burst; b != nil {
+		add("burst", "%s", b.words())
+	}
+	if c := o.Control; c.Probes > 0 {
+		add("host", "a probe beside the client, 50 times a second: p50 %s, p99 %s, max %s; %d of %s above %s", Duration(float64(c.P50)), Duration(float64(c.P99)),
+			Duration(float64(c.Max)), c.Slow, thousands(c.Probes), Duration(float64(controlSlow)))
+	}
+	if s := o.Counts; s.Duplicates+s.Reordered+s.Foreign > 0 {
+		add("strays", "%d answers came twice, %d out of order, %d to no message of ours", s.Duplicates, s.Reordered, s.Foreign)
+	}
+	return lines
+}
+
+func (y *Rhythm) words() string {
+	if len(y.Peaks) == 0 {
+		return fmt.Sprintf("none at %d lags; each message is like the one before it by %s (chance stays below %.2f)", len(y.Lags), likeness(y.Lags[0]), y.Bound)
+	}
+	var beats []string
+	for _, b := range y.Peaks[:min(3, len(y.Peaks))] {
+		beats = append(beats, fmt.Sprintf("%s (%d messages) alike by %s", Duration(float64(b.After)), b.Lag, likeness(b.R)))
+	}
+	return fmt.Sprintf("after %s; chance stays below %.2f", strings.Join(beats, ", "), y.Bound)
+}
+
+// likeness is a correlation, 1 at most.
+func likeness(r float64) string { return strings.Replace(fmt.Sprintf("%.2f", r), "-0.00", "0.00", 1) }
+
+func (b *Burst) words() string {
+	text := fmt.Sprintf("%d at once after %s", b.Messages, Duration(float64(b.At)))
+	if b.Lost > 0 {
+		text += fmt.Sprintf(", %d lost", b.Lost)
+	}
+	if b.Max != nil {
+		text += ", the slowest took " + Duration(float64(*b.Max))
+	}
+	if b.Recover == nil {
+		return text + "; not as before until the end"
+	}
+	return fmt.Sprintf("%s; as before (up to %s) after %s", text, Duration(float64(b.Usual)), Duration(float64(*b.Recover)))
+}
+
+// columns of a drawing.
+const columns = 60
+
+// overTime draws the largest and the median round trip over time, on one scale of ratios.
+func (p *printer) overTime(o *Round) {
+	slots := merge(o.Timeline, columns)
+	low, high := math.Inf(1), 0.0
+	for _, s := range slots {
+		if s.Count > 0 {
+			low, high = min(low, float64(max(s.P50, 1))), max(high, float64(s.Max))
+		}
+	}
+	if high == 0 {
+		return
+	}
+	row := func(of func(*Slot) int64) string {
+		var b strings.Builder
+		for i := range slots {
+			if slots[i].Count == 0 {
+				b.WriteString(map[bool]string{true: "×", false: " "}[slots[i].Lost > 0])
+				continue
+			}
+			b.WriteString(level(float64(of(&slots[i])), low, high))
+		}
+		return b.String()
+	}
+	p.say("  over time  max %s\n", row(func(s *Slot) int64 { return s.Max }))
+	p.say("             p50 %s\n", row(func(s *Slot) int64 { return s.P50 }))
+	p.say("                 %s; ▁ is %s, █ is %s\n", Duration(float64(slots[len(slots)-1].To)), Duration(low), Duration(high))
+}
+
+var levels = []rune("▁▂▃▄▅▆▇█")
+
+func level(v, low, high float64) string {
+	if high <= low {
+		return string(levels[0])
+	}
+	at := math.Log(max(v, low)/low) / math.Log(high/low)
+	return string(levels[min(len(levels)-1, int(at*float64(len(levels))))])
+}
+
+// merge makes at most n slots of them. A merged median is the largest of its parts', which is no median: it is only drawn.
+func merge(slots []Slot, n int) []Slot {
+	if len(slots) <= n {
+		return slots
+	}
+	out := make([]Slot, n)
+	for i, s := range slots {
+		o := &out[i*n/len(slots)]
+		if o.To == 0 {
+			o.From = s.From
+		}
+		o.To, o.Count, o.Lost = s.To, o.Count+s.Count, o.Lost+s.Lost
+		o.Max, o.P50 = max(o.Max, s.Max), max(o.P50, s.P50)
+	}
+	return out
+}
+
+// mostRows of a histogram in text.
+const mostRows = 12
+
+func (p *printer) histogram(bins []Bin, count uint64) {
+	for len(bins) > mostRows {
+		var half []Bin
+		for i := 0; i < len(bins); i += 2 {
+			b := bins[i]
+			if i+1 < len(bins) {
+				b.To, b.Count = bins[i+1].To, b.Count+bins[i+1].Count
+			}
+			half = append(half, b)
+		}
+		bins = half
+	}
+	most := 0
+	for _, b := range bins {
+		most = max(most, b.Count)
+	}
+	for i, b := range bins {
+		head := ""
+		if i == 0 {
+			head = "histogram"
+		}
+		bar := strings.Repeat("█", int(math.Round(float64(b.Count)/float64(most)*32)))
+		if bar == "" && b.Count > 0 {
+			bar = "▏"
+		}
+		p.say("%s\n", strings.TrimRight(fmt.Sprintf("  %-9s %8s – %-8s %s %s", head, Duration(float64(b.From)), Duration(float64(b.To)), bar, share(b.Count, count)), " "))
+	}
+}
+
+func share(n int, of uint64) string {
+	if n == 0 {
+		return ""
+	}
+	return percent(float64(n) / float64(of))
+}
+
+// percent never says 100 % of what is less, nor 0 % of what is there.
+func percent(r float64) string {
+	switch {
+	case r < 1 && r >= 0.995:
+		return ">99 %"
+	case r > 0 && r < 0.01:
+		return fmt.Sprintf("%.2g %%", r*100)
+	}
+	return fmt.Sprintf("%.0f %%", r*100)
+}
+
+// Duration writes ns with three digits.
+func Duration(ns float64) string {
+	for _, u := range []struct {
+		name string
+		size float64
+	}{{"s", 1e9}, {"ms", 1e6}, {"µs", 1e3}} {
+		if v := ns / u.size; math.Abs(v) >= 0.9995 {
+			return fmt.Sprintf("%.*f %s", max(0, 2-int(math.Floor(math.Log10(math.Abs(v)*1.0005)))), v, u.name)
+		}
+	}
+	return fmt.Sprintf("%.0f ns", ns)
+}
+
+func plural(n int, word string) string {
+	if n == 1 {
+		return "1 " + word
+	}
+	return fmt.Sprintf("%s %ss", thousands(n), word)
+}
+
+func thousands(n int) string {
+	s := fmt.Sprint(n)
+	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}
+
+// nameRoom is how much of a case's name a table has room for.
+const nameRoom = 16
+
+func shorten(name string) string {
+	if r := []rune(name); len(r) > nameRoom {
+		return string(r[:nameRoom/2]) + "…" + string(r[len(r)-nameRoom/2+1:])
+	}
+	return name
+}
+
+// Estimate is how long a suite takes at least.
+func (s *Suite) Estimate() (d time.Duration) {
+	for i := range s.Cases {
+		d += time.Duration(s.Rounds) * (s.Cases[i].Duration() + betweenTrials)
+	}
+	return d
+}
+
+// betweenTrials is about what broker, client and end of a trial take.
+const betweenTrials = 2 * time.Second
