@@ -11,9 +11,10 @@ import (
 
 // Decision is what a comparison says about the choice of a library. It is a fold of the result.
 type Decision struct {
-	Matrix  []Matrix `json:"matrix"`
-	Choices []Choice `json:"recommendations"`
-	Efforts []Effort `json:"efforts"`
+	Matrix  []Matrix  `json:"matrix"`
+	Choices []Choice  `json:"recommendations"`
+	Figures []Figures `json:"figures"`
+	Efforts []Effort  `json:"efforts"`
 }
 
 // Effort is what a library asks of those who write a program.
@@ -49,6 +50,13 @@ type Figure struct {
 	High   float64 `json:"ci_high"`
 	Marks  string  `json:"marks,omitempty"` // two without a common one are different
 	Best   bool    `json:"best,omitempty"`  // cannot be told apart from the best, as others can
+}
+
+// Figures are what the rounds of a client, floors included, say by each metric.
+type Figures struct {
+	Client string `json:"client"`
+	Point
+	Of map[Metric]*Figure `json:"by"`
 }
 
 // Use is what a library is chosen for.
@@ -99,7 +107,20 @@ func Decide(r *Result) *Decision {
 	if len(names) > 0 {
 		d.Choices = append(d.Choices, leastEffort(d.Efforts))
 	}
+	for i := range r.Cells {
+		d.Figures = append(d.Figures, r.figures(&r.Cells[i]))
+	}
 	return d
+}
+
+func (r *Result) figures(c *Cell) Figures {
+	f := Figures{c.Client, c.point(), map[Metric]*Figure{}}
+	for _, m := range Metrics {
+		if x := r.Figure(m, f.Point, c.Client); x != nil {
+			f.Of[m] = x
+		}
+	}
+	return f
 }
 
 // libraries are the clients that are compared, floors left out.

@@ -172,7 +172,7 @@ func (p *page) ranks() {
 // costs are the rest of what a message costs.
 func (p *page) costs() {
 	intro := []string{
-		"Calls: system calls per message, of a lone one and of queued ones. In callback: by a clock inside the callback, as a program measures itself; that is not a latency: nothing of the library is in it.",
+		"P50, p90: of lone messages, from the begin of the write to the callback. Calls: system calls per message, of a lone one and of queued ones. In callback: by a clock inside the callback, as a program measures itself; that is not a latency: nothing of the library is in it.",
 	}
 	p.each("What a message costs", intro, func(x clients.Point) {
 		var rows [][]string
@@ -182,11 +182,11 @@ func (p *page) costs() {
 				continue
 			}
 			rows = append(rows, []string{
-				k.Name, duration(c.Lone.P50), duration(c.Lone.P90), orUnknown(c.Lone.P99), orUnknown(c.InCallback), perhapsNumber(c.Syscalls), perhapsNumber(c.SyscallsDrain),
+				k.Name, duration(c.Lone.P50), duration(c.Lone.P90), orUnknown(c.InCallback), perhapsNumber(c.Syscalls), perhapsNumber(c.SyscallsDrain),
 				perhapsNumber(c.Allocations), fmt.Sprint(c.Threads),
 			})
 		}
-		p.Table(1, []string{"client", "lone p50", "p90", "p99", "in callback", "calls", "queued", "allocs", "threads"}, rows)
+		p.Table(1, []string{"client", "p50", "p90", "in callback", "calls", "queued", "allocs", "threads"}, rows)
 	})
 }
 
