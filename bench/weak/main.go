@@ -19,6 +19,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/mqlab/mqlab/internal/plan"
 	"github.com/mqlab/mqlab/internal/summary"
 )
 
@@ -97,6 +98,42 @@ func (l *lab) measure(ctx context.Context, args ...string) (*summary.Summary, er
 		return nil, fmt.Errorf("%s: %w: %s", strings.Join(args, " "), err, complaints.String())
 	}
 	return s, nil
+}
+
+// trials are those of a run that can be judged: the program repeats once each that is not valid. What no trial is valid for is not
+// decided, which is a failure.
+func (l *lab) trials(s *summary.Summary) (valid []*summary.Trial) {
+	type part struct{ point, cell int }
+	why, decided := map[part]*summary.Trial{}, map[part]bool{}
+	var order []part
+	for i := range s.Trials {
+		t := &s.Trials[i]
+		at := part{t.Point, t.Cell}
+		if t.Validity != summary.Invalid && t.Failure == "" {
+			valid, decided[at] = append(valid, t), true
+			continue
+		}
+		if why[at] == nil {
+			order = append(order, at)
+		}
+		why[at] = t
+	}
+	for _, at := range order {
+		if t := why[at]; !decided[at] {
+			l.say(false, "not decided: %s %s has no valid trial: %s", t.Subject.Name, plan.Settings(t.Params.Set), reason(t))
+		}
+	}
+	return valid
+}
+
+// reason is why a trial is not valid.
+func reason(t *summary.Trial) string {
+	for _, r := range t.Reasons {
+		if r.Level == summary.Invalid {
+			return r.Text
+		}
+	}
+	return t.Failure
 }
 
 // say prints a figure beside what it should be.

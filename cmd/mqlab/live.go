@@ -45,6 +45,9 @@ func newLive(w io.Writer, p *plan.Plan) *live {
 	for _, warning := range p.Warnings() {
 		_, _ = fmt.Fprintf(w, "warning: %s\n", warning)
 	}
+	for _, need := range p.Needs {
+		_, _ = fmt.Fprintf(w, "need: %s\n", need)
+	}
 	return &live{w: w, over: isTerminal(w), width: terminalWidth(w), trials: e.Trials}
 }
 

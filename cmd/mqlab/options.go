@@ -63,7 +63,8 @@ func (f *planFlags) register(cmd *cobra.Command) {
 // source is a scenario with the text it was read from.
 type source struct {
 	*scenario.Scenario
-	text string
+	text  string
+	whole *scenario.Scenario // without --quick; nil = it is not quick
 	dir  string // where the files that it names are, "" = the current folder
 }
 
@@ -77,10 +78,19 @@ func (f *planFlags) load(cmd *cobra.Command, args []string) (*source, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := scenario.Decode(file, text)
+	s := &source{Scenario: scenario.Decode(file, text), text: string(text), dir: folder}
 	if f.quick {
+		s.whole = scenario.Decode(file, text)
 		s.Quick()
+		if err := f.apply(cmd, s.whole); err != nil {
+			return nil, err
+		}
 	}
+	return s, f.apply(cmd, s.Scenario)
+}
+
+// apply sets what flags say.
+func (f *planFlags) apply(cmd *cobra.Command, s *scenario.Scenario) error {
 	for _, assignment := range f.set {
 		s.Set(assignment)
 	}
@@ -116,7 +126,7 @@ func (f *planFlags) load(cmd *cobra.Command, args []string) (*source, error) {
 		s.Generate(f.generators)
 	}
 	if f.pin && f.noPin {
-		return nil, usageError("--pin and --no-pin exclude each other")
+		return usageError("--pin and --no-pin exclude each other")
 	}
 	if f.pin || f.noPin {
 		s.Pin(f.pin)
@@ -126,7 +136,7 @@ func (f *planFlags) load(cmd *cobra.Command, args []string) (*source, error) {
 	}
 	s.CheckLimits(checkLimit)
 	s.CheckSearch(capacity.Check)
-	return &source{Scenario: s, text: string(text), dir: folder}, nil
+	return nil
 }
 
 // read returns a built-in scenario, or a file and the folder that it is in.
@@ -162,7 +172,7 @@ func (s *source) locate(subject *plan.Subject) {
 // resolve makes the plan. Brokers that are not installed are left out where the scenario says auto.
 func (s *source) resolve(ctx context.Context) (*plan.Plan, error) {
 	facts := doctor.Quick()
-	p, err := plan.Resolve(s.Scenario, plan.Options{
+	o := plan.Options{
 		Seed:      rand.Uint64() >> 11, // exact in every JSON reader
 		Installed: func(subject plan.Subject) bool { return broker.Find(ctx, subject).OK },
 		ReadFile:  func(name string) ([]byte, error) { return os.ReadFile(s.beside(name)) },
@@ -170,9 +180,15 @@ func (s *source) resolve(ctx context.Context) (*plan.Plan, error) {
 		Sockets:   facts.Sockets(),
 
 		SearchLimit: capacity.Need,
-	})
+	}
+	p, err := plan.Resolve(s.Scenario, o)
 	if err != nil {
 		return nil, err
+	}
+	if len(p.Needs) > 0 && s.whole != nil {
+		if whole, err := plan.Resolve(s.whole, o); err == nil { // what is wrong with it is not this run's
+			p.AlsoNeeds(whole, "left out by --quick")
+		}
 	}
 	for i := range p.Subjects {
 		s.locate(&p.Subjects[i])

@@ -70,38 +70,15 @@ func Print(w io.Writer, p *Plan, width int) error {
 	for _, w := range p.Warnings() {
 		t.line("warning", w)
 	}
-	t.needs(p)
+	for _, n := range p.Needs {
+		t.line("need", n)
+	}
 	if p.Search == nil {
 		t.b.WriteByte('\n')
 		t.order(p)
 	}
 	_, err := io.WriteString(w, t.b.String())
 	return err
-}
-
-// needs says what the trials need of their links: the most demanding of each subject and link.
-func (t *text) needs(p *Plan) {
-	type place struct{ subject, link string }
-	var order []place
-	worst := map[place]*Trial{}
-	for i := range p.Trials {
-		trial := &p.Trials[i]
-		n, ok := trial.Need()
-		if !ok || need(trial) == "" {
-			continue
-		}
-		at := place{trial.Subject.Name, trial.Params.Link.Name}
-		before, seen := worst[at]
-		if !seen {
-			order = append(order, at)
-		} else if m, _ := before.Need(); n.times() <= m.times() {
-			continue
-		}
-		worst[at] = trial
-	}
-	for _, at := range order {
-		t.line("need", need(worst[at]))
-	}
 }
 
 // text is a page of labelled, wrapped lines.

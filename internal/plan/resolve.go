@@ -69,6 +69,7 @@ func Resolve(s *scenario.Scenario, o Options) (*Plan, error) {
 		p.Trials = interleave(p.Seed, subjects, params, able, s.Repeat)
 		r.checkTotal(s, p)
 	}
+	p.Needs = p.needs()
 	if err := r.problems.Err(); err != nil {
 		return nil, err
 	}
@@ -264,6 +265,7 @@ func connect(p *scenario.Point) Connect {
 		Reconnect:      c.Reconnect,
 		HoldAcks:       p.Subscriber.HoldAcks,
 		ReadBytesPerS:  int(p.Subscriber.ReadRate),
+		AckWait:        p.Subscriber.AckWait,
 	}
 }
 

@@ -19,6 +19,7 @@ type Plan struct {
 	Tariffs     []energy.Tariff `json:"tariffs,omitempty"`  // what data costs a device
 	Limits      []string        `json:"limits,omitempty"`   // what the results must keep, as written
 	LeftOut     []LeftOut       `json:"left_out,omitempty"` // points that do not fit this host
+	Needs       []string        `json:"needs,omitempty"`    // of links: the most demanding trial of each subject and link, in words
 	Search      *Search         `json:"search,omitempty"`   // nil = every trial is planned
 	Trials      []Trial         `json:"trials"`             // of a search: what each begins with, without numbers of their own
 }
@@ -161,6 +162,7 @@ type Connect struct {
 	TLS            Encryption    `json:"tls,omitzero"`
 	HoldAcks       bool          `json:"hold_acks,omitempty"`        // subscribers never acknowledge: shows the broker's in-flight window
 	ReadBytesPerS  int           `json:"read_bytes_per_s,omitempty"` // a slow subscriber; 0 = as fast as possible
+	AckWait        time.Duration `json:"ack_wait_ns,omitempty"`      // of JetStream; 0 = the server's default
 }
 
 // Lingering is how many ports may be kept back at a time by connections of churn that have ended: each for a minute.

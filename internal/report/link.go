@@ -51,10 +51,23 @@ func (d *document) link(s *summary.Summary) {
 	if len(t.rows) == 0 {
 		return
 	}
+	sec.needs(s)
 	t.dropEmpty()
 	sec.add(t)
 	sec.agreements(s)
 	sec.say(plain, "Bytes are those of packets with their IP headers, in the measure window. used: of the capacity, lost packets included; lost: of the packets that were on the air; dropped: of those offered, for want of room in the queue; queue: the shortest mean wait of any second, that is a queue that never emptied.")
+}
+
+// needs says what the load needs of the links, as it was said before the first trial.
+func (sec *section) needs(s *summary.Summary) {
+	var said list
+	for _, n := range s.Run.Needs {
+		said = append(said, paragraph{n + ".", plain})
+	}
+	if len(said) > 0 {
+		sec.say(plain, "Said beforehand:")
+		sec.add(said)
+	}
 }
 
 // agreements says how well link and TCP agree on what devices sent, over all trials in which both could be asked.

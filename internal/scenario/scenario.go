@@ -264,6 +264,9 @@ type Subscriber struct {
 	HoldAcks bool `yaml:"hold_acks"`
 	// ReadRate bounds how fast every subscriber reads, for example 64KiB/s; absent is as fast as possible.
 	ReadRate ByteRate `yaml:"read_rate"`
+	// AckWait is after how long JetStream delivers again what was not acknowledged; absent: the server's 30 seconds. What was on its way
+	// to a connection that broke comes again only then.
+	AckWait time.Duration `yaml:"ack_wait" max:"1h"`
 }
 
 // Phases says how long the parts of a trial last.

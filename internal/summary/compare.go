@@ -1,6 +1,7 @@
 package summary
 
 import (
+	"cmp"
 	"hash/fnv"
 	"runtime"
 	"slices"
@@ -35,6 +36,9 @@ type Standing struct {
 	CIHigh      *float64   `json:"ci_high,omitempty"`
 	Repetitions int        `json:"repetitions"` // that are in the median
 	Excluded    []Excluded `json:"excluded,omitempty"`
+	// Pooled is over how many messages of all repetitions the percentile is taken at once, where each repetition has too few for it;
+	// the interval is then one of order statistics, as if messages were independent of each other.
+	Pooled uint64 `json:"pooled_messages,omitempty"`
 	Lost        bool       `json:"lost,omitempty"`     // the percentile falls among lost messages
 	Unranked    string     `json:"unranked,omitempty"` // why it is in no group
 }
@@ -68,6 +72,7 @@ type Verdict struct {
 const (
 	whyLost    = "the percentile falls among lost messages"
 	whyFew     = "too few messages for this percentile"
+	whyPooled  = "each repetition has too few messages for this percentile; it is that of all together"
 	whyUnknown = "not known"
 	whyNoTrial = "no valid trial"
 )
@@ -199,7 +204,7 @@ func standing(name string, trials []*Trial, m *Metric) (s Standing, values []flo
 	case s.Lost:
 		s.Unranked, values = whyLost, nil
 	case len(values) == 0:
-		s.Unranked = s.whyNone()
+		s.Unranked = cmp.Or(s.pool(trials, m), s.whyNone())
 	default:
 		s.Median = new(stat.Median(values))
 	}

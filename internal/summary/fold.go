@@ -18,7 +18,7 @@ func Of(r *run.Run) *Summary {
 		Schema: Schema,
 		Run: Run{
 			ID: m.ID, Scenario: m.Scenario, Description: m.Plan.Description, Seed: m.Seed, Started: m.Started, Command: m.Command,
-			Host: m.Host, TrialsPlanned: len(m.Plan.Trials), Complete: complete(r),
+			Host: m.Host, TrialsPlanned: len(m.Plan.Trials), Complete: complete(r), Needs: m.Plan.Needs,
 		},
 		Trials: []Trial{},
 	}

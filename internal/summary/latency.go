@@ -41,6 +41,7 @@ type Quantiles struct {
 	LostFrom     *float64 `json:"lost_from_quantile,omitempty"`
 	HighestKnown *int64   `json:"highest_known_ns,omitempty"`
 	TooFew       []string `json:"too_few_for,omitempty"`
+	of           *hist.Hist
 }
 
 // Percentile is one of the quantiles that are reported.
@@ -70,7 +71,7 @@ func quantilesOf(h *hist.Hist, expected uint64) *Quantiles {
 	if h == nil {
 		h = new(hist.Hist)
 	}
-	q := &Quantiles{Count: uint64(h.Count()), Expected: expected}
+	q := &Quantiles{Count: uint64(h.Count()), Expected: expected, of: h}
 	for _, p := range Percentiles {
 		if expected < p.Need {
 			q.TooFew = append(q.TooFew, p.Name)

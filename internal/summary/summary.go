@@ -37,6 +37,7 @@ type Run struct {
 	Command       []string  `json:"command,omitempty"`
 	Host          run.Host  `json:"host"`
 	TrialsPlanned int       `json:"trials_planned"`
+	Needs         []string  `json:"needs,omitempty"` // of links, said beforehand
 	Complete      bool      `json:"complete"` // every planned trial was run to its end
 }
 

@@ -40,7 +40,7 @@ func (s *sessions) jetStream(cfg *nats.Config) (dialect, error) {
 	stream := &nats.Stream{
 		Name: "mqlab-" + s.runText(), Subjects: []string{s.allTopics(".", "*")}, Storage: nats.StorageFile,
 		MaxMessages:   max(streamMessages, min(streamEntries, streamBytes/int64(p.PayloadBytes))),
-		MaxAckPending: p.Connect.ReceiveMaximum, HoldAcks: p.Connect.HoldAcks,
+		MaxAckPending: p.Connect.ReceiveMaximum, HoldAcks: p.Connect.HoldAcks, AckWait: p.Connect.AckWait,
 	}
 	if p.Storage == plan.StorageMemory {
 		stream.Storage = nats.StorageMemory
