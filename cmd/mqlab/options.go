@@ -65,7 +65,7 @@ type source struct {
 	*scenario.Scenario
 	text  string
 	whole *scenario.Scenario // without --quick; nil = it is not quick
-	dir  string // where the files that it names are, "" = the current folder
+	dir   string             // where the files that it names are, "" = the current folder
 }
 
 // load reads the scenario that args name (a built-in or a file; none = the default) and applies the flags.

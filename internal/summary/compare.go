@@ -38,9 +38,9 @@ type Standing struct {
 	Excluded    []Excluded `json:"excluded,omitempty"`
 	// Pooled is over how many messages of all repetitions the percentile is taken at once, where each repetition has too few for it;
 	// the interval is then one of order statistics, as if messages were independent of each other.
-	Pooled uint64 `json:"pooled_messages,omitempty"`
-	Lost        bool       `json:"lost,omitempty"`     // the percentile falls among lost messages
-	Unranked    string     `json:"unranked,omitempty"` // why it is in no group
+	Pooled   uint64 `json:"pooled_messages,omitempty"`
+	Lost     bool   `json:"lost,omitempty"`     // the percentile falls among lost messages
+	Unranked string `json:"unranked,omitempty"` // why it is in no group
 }
 
 // Excluded is a trial that is not in a comparison.

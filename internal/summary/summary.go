@@ -38,7 +38,7 @@ type Run struct {
 	Host          run.Host  `json:"host"`
 	TrialsPlanned int       `json:"trials_planned"`
 	Needs         []string  `json:"needs,omitempty"` // of links, said beforehand
-	Complete      bool      `json:"complete"` // every planned trial was run to its end
+	Complete      bool      `json:"complete"`        // every planned trial was run to its end
 }
 
 // Trial is one subject under one load, once.
