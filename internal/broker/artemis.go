@@ -76,6 +76,10 @@ func (artemis) prepare(s *site) (*program, error) {
 
 // artemisAcceptors gives the program a listener for each protocol that is spoken, and returns them as elements of XML.
 func artemisAcceptors(s *site, p *program) (xml string, err error) {
+	store, err := s.keyStore()
+	if err != nil {
+		return "", err
+	}
 	for _, a := range []struct {
 		name, options string
 		spoken        []string
@@ -91,8 +95,13 @@ func artemisAcceptors(s *site, p *program) (xml string, err error) {
 			return "", err
 		}
 		at := endpoint{a.name, net.JoinHostPort(loopback, port)}
+		options := a.options
+		if s.tls {
+			at.Scheme += "s"
+			options += ";handshake-timeout=60;sslEnabled=true;keyStoreType=PKCS12;keyStorePassword=" + storePassword + ";keyStorePath=" + store
+		}
 		p.listen(at)
-		url := "tcp://" + at.Address + "?" + a.options + ";tcpSendBufferSize=1048576;tcpReceiveBufferSize=1048576;useEpoll=true"
+		url := "tcp://" + at.Address + "?" + options + ";tcpSendBufferSize=1048576;tcpReceiveBufferSize=1048576;useEpoll=true"
 		p.config = append(p.config, Setting{"acceptor " + a.name, url, asWritten})
 		xml += fmt.Sprintf("<acceptor name=%q>%s</acceptor>\n", a.name, url)
 	}

@@ -131,7 +131,7 @@ func rabbitImage(s *site) *recipe {
 }
 
 func hiveMQImage(s *site) *recipe {
-	config := hiveMQSettings(s, everywhere, "1883")
+	config := hiveMQSettings(s, everywhere, "1883", "")
 	r := &recipe{
 		files:  map[string]string{"/opt/hivemq/conf/config.xml": hiveMQConfig(config)},
 		config: config, listeners: []listening{{"mqtt", 1883}}, patience: 2 * time.Minute,

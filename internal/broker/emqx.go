@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/mqlab/mqlab/internal/plan"
 )
 
 // emqx runs an installed EMQX 5 or later (https://docs.emqx.com/en/emqx/latest/configuration/configuration.html). Every
@@ -81,8 +83,19 @@ func (emqx) prepare(s *site) (*program, error) {
 	}
 	listener := net.JoinHostPort(loopback, ports[0])
 	config := emqxSettings(s, listener)
+	if s.tls {
+		cert, key, err := s.certificate()
+		if err != nil {
+			return nil, err
+		}
+		config = append(config,
+			Setting{"listeners.ssl.default.ssl_options.cacertfile", cert, asWritten},
+			Setting{"listeners.ssl.default.ssl_options.certfile", cert, asWritten},
+			Setting{"listeners.ssl.default.ssl_options.keyfile", key, asWritten},
+			Setting{"listeners.ssl.default.ssl_options.handshake_timeout", patience + "ms", asWritten})
+	}
 	p := &program{
-		args: []string{"foreground"}, scheme: "mqtt", address: listener, patience: time.Minute, config: config,
+		args: []string{"foreground"}, scheme: s.scheme(plan.MQTT5), address: listener, patience: time.Minute, config: config,
 		env: emqxEnvironment(s.dir, ports[1], ports[2], rand.Text()),
 	}
 	for _, c := range config {
@@ -93,9 +106,13 @@ func (emqx) prepare(s *site) (*program, error) {
 
 // emqxSettings are the ones that matter to clients.
 func emqxSettings(s *site, listener string) []Setting {
+	kind, other := "tcp", "ssl"
+	if s.tls {
+		kind, other = other, kind
+	}
 	config := []Setting{
-		{"listeners.tcp.default.bind", listener, asWritten},
-		{"listeners.ssl.default.enable", "false", asWritten},
+		{"listeners." + kind + ".default.bind", listener, asWritten},
+		{"listeners." + other + ".default.enable", "false", asWritten},
 		{"listeners.ws.default.enable", "false", asWritten},
 		{"listeners.wss.default.enable", "false", asWritten},
 		{"dashboard.listeners.http.bind", "0", asWritten},
@@ -107,7 +124,7 @@ func emqxSettings(s *site, listener string) []Setting {
 		config = append(config,
 			Setting{"mqtt.max_inflight", "65535", asWritten},
 			Setting{"mqtt.max_mqueue_len", "infinity", asWritten},
-			Setting{"listeners.tcp.default.tcp_options.backlog", "4096", asWritten},
+			Setting{"listeners." + kind + ".default.tcp_options.backlog", "4096", asWritten},
 			Setting{"sys_topics.sys_msg_interval", "disabled", asWritten},
 		)
 	}

@@ -135,6 +135,30 @@ func TestWhatEMQXIsGiven(t *testing.T) {
 	}
 }
 
+// TestEMQXWithTLS: the listener is one for TLS, with a certificate and its key, and the one without is off.
+func TestEMQXWithTLS(t *testing.T) {
+	s := emqxSite(t, AsShipped)
+	s.tls, s.dir = true, t.TempDir()
+	p, err := emqx{}.prepare(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{
+		"EMQX_LISTENERS__SSL__DEFAULT__BIND=" + p.address,
+		"EMQX_LISTENERS__TCP__DEFAULT__ENABLE=false",
+		"EMQX_LISTENERS__WS__DEFAULT__ENABLE=false",
+		"EMQX_LISTENERS__WSS__DEFAULT__ENABLE=false",
+		"EMQX_DASHBOARD__LISTENERS__HTTP__BIND=0",
+		"EMQX_LISTENERS__SSL__DEFAULT__SSL_OPTIONS__CACERTFILE=" + filepath.Join(s.dir, certBase),
+		"EMQX_LISTENERS__SSL__DEFAULT__SSL_OPTIONS__CERTFILE=" + filepath.Join(s.dir, certBase),
+		"EMQX_LISTENERS__SSL__DEFAULT__SSL_OPTIONS__KEYFILE=" + filepath.Join(s.dir, keyBase),
+		"EMQX_LISTENERS__SSL__DEFAULT__SSL_OPTIONS__HANDSHAKE_TIMEOUT=60000ms",
+	}
+	if diff := cmp.Diff(want, p.env[len(p.env)-len(want):]); diff != "" || p.scheme != "mqtts" {
+		t.Errorf("%s: %s", p.scheme, diff)
+	}
+}
+
 // TestEMQXRuns has a stand-in for EMQX that takes its configuration as EMQX does and hands it to mosquitto.
 func TestEMQXRuns(t *testing.T) {
 	real := Find(t.Context(), need(t, subject("mosquitto", Process, AsShipped)))

@@ -28,9 +28,9 @@ func greet(ctx context.Context, place netns.Place, scheme, address string) error
 	switch scheme {
 	case "ws", "mqtt", "mqtts": // the oldest version is understood by every broker
 		return greetWith(ctx, place, scheme, address, mqtt.NewClient(&mqtt.Config{Version: mqtt.V311, CleanStart: true}, readyName))
-	case "nats":
-		return greetWith(ctx, place, scheme, address, nats.NewClient(&nats.Config{Name: readyName}))
-	case "redis":
+	case "nats", "tls":
+		return greetWith(ctx, place, scheme, address, nats.NewClient(&nats.Config{Name: readyName, TLS: scheme == "tls"}))
+	case "redis", "rediss":
 		return greetWith(ctx, place, scheme, address, resp.NewPubSub(&resp.Config{}, readyName))
 	case "zenoh": // a router lets in nobody twice
 		return greetWith(ctx, place, scheme, address, zenoh.NewClient(&zenoh.Config{}, readyName+rand.Text()))
@@ -65,7 +65,13 @@ func greetWith(ctx context.Context, place netns.Place, scheme, address string, s
 	if deadline, ok := ctx.Deadline(); ok {
 		_ = conn.SetDeadline(deadline)
 	}
+	c := conversation{session: session}
 	if known, _ := plan.LookupScheme(scheme); known.Encrypted {
+		if scheme == "tls" { // NATS greets in the clear
+			if c.in, err = line(conn); err != nil {
+				return err
+			}
+		}
 		if conn, err = encrypt(ctx, conn); err != nil {
 			return err
 		}
@@ -75,9 +81,26 @@ func greetWith(ctx context.Context, place netns.Place, scheme, address string, s
 			return err
 		}
 	}
-	c := conversation{conn: conn, session: session}
+	c.conn = conn
 	if err := c.open(); err != nil {
 		return err
 	}
 	return c.goodbye()
+}
+
+// longestGreeting bounds what NATS may say of itself.
+const longestGreeting = 1 << 16
+
+// line reads a line and nothing beyond it.
+func line(conn net.Conn) (text []byte, err error) {
+	var b [1]byte
+	for len(text) < longestGreeting {
+		if _, err := conn.Read(b[:]); err != nil {
+			return nil, err
+		}
+		if text = append(text, b[0]); b[0] == '\n' {
+			return text, nil
+		}
+	}
+	return nil, errors.New("the greeting does not end")
 }

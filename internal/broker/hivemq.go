@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/mqlab/mqlab/internal/plan"
 )
 
 // hiveMQ runs HiveMQ CE (https://github.com/hivemq/hivemq-community-edition/wiki/Configuration), which comes as a library:
@@ -44,9 +46,13 @@ func (hiveMQ) prepare(s *site) (*program, error) {
 	if err != nil {
 		return nil, err
 	}
-	p.listen(endpoint{"mqtt", net.JoinHostPort(loopback, port)})
+	p.listen(endpoint{s.scheme(plan.MQTT5), net.JoinHostPort(loopback, port)})
 	p.patience = 60 * time.Second
-	config := hiveMQSettings(s, loopback, port)
+	store, err := s.keyStore()
+	if err != nil {
+		return nil, err
+	}
+	config := hiveMQSettings(s, loopback, port, store)
 	if err := os.Mkdir(filepath.Join(s.dir, "conf"), 0o700); err != nil {
 		return nil, err
 	}
@@ -57,12 +63,24 @@ func (hiveMQ) prepare(s *site) (*program, error) {
 	return p, nil
 }
 
-func hiveMQSettings(s *site, address, port string) []Setting {
-	config := []Setting{
-		{"listeners/tcp-listener/port", port, asWritten},
-		{"listeners/tcp-listener/bind-address", address, asWritten},
-		{"anonymous-usage-statistics/enabled", "false", asWritten},
+// hiveMQSettings are those of the file; the listener is one for TLS where there is a store of its key.
+func hiveMQSettings(s *site, address, port, store string) []Setting {
+	listener := "listeners/tcp-listener/"
+	if store != "" {
+		listener = "listeners/tls-tcp-listener/"
 	}
+	config := []Setting{
+		{listener + "port", port, asWritten},
+		{listener + "bind-address", address, asWritten},
+	}
+	if store != "" {
+		config = append(config,
+			Setting{listener + "tls/keystore/path", store, asWritten},
+			Setting{listener + "tls/keystore/password", storePassword, asWritten},
+			Setting{listener + "tls/keystore/private-key-password", storePassword, asWritten},
+			Setting{listener + "tls/handshake-timeout", patience, asWritten})
+	}
+	config = append(config, Setting{"anonymous-usage-statistics/enabled", "false", asWritten})
 	if s.variant == Tuned {
 		config = append(config,
 			Setting{"mqtt/queued-messages/max-queue-size", "1000000", asWritten},

@@ -74,16 +74,28 @@ func (natsServer) prepare(s *site) (*program, error) {
 	if s.speaks(natsStored...) {
 		config = append(config, Setting{"jetstream", fmt.Sprintf("{ store_dir: %q }", s.dir), asWritten})
 	}
+	secret, err := s.natsTLS()
+	if err != nil {
+		return nil, err
+	}
+	if secret != "" {
+		p.scheme = "tls"
+		config = append(config, Setting{"tls", secret, asWritten})
+	}
 	if s.speaks(natsMQTT) {
 		port, err := s.port()
 		if err != nil {
 			return nil, err
 		}
-		l := endpoint{"mqtt", net.JoinHostPort(loopback, port)}
+		l := endpoint{s.scheme(natsMQTT), net.JoinHostPort(loopback, port)}
 		p.also = append(p.also, l)
+		listener := fmt.Sprintf("{ listen: %q }", l.Address)
+		if secret != "" {
+			listener = fmt.Sprintf("{ listen: %q, tls: %s }", l.Address, secret)
+		}
 		config = append(config,
 			Setting{"server_name", natsName, asWritten}, // which MQTT demands
-			Setting{"mqtt", fmt.Sprintf("{ listen: %q }", l.Address), asWritten})
+			Setting{"mqtt", listener, asWritten})
 	}
 	if s.variant == Tuned {
 		p.env = []string{goGC}
@@ -96,6 +108,16 @@ func (natsServer) prepare(s *site) (*program, error) {
 	p.args = []string{"-c", path}
 	p.readBack = func(ctx context.Context) (*report, error) { return readVarz(ctx, s.place, monitoring) }
 	return p, nil
+}
+
+// natsTLS is the block that makes a listener one for TLS; "" = it is not to be. A client has a minute for its handshake, which over a slow
+// link takes longer than the two seconds that the server grants by itself.
+func (s *site) natsTLS() (string, error) {
+	if !s.tls {
+		return "", nil
+	}
+	cert, key, err := s.certificate()
+	return fmt.Sprintf("{ cert_file: %q, key_file: %q, timeout: 60 }", cert, key), err
 }
 
 // natsOptions are the settings besides the listeners and JetStream.

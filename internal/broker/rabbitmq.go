@@ -138,7 +138,9 @@ func (p *program) rabbitListens(s *site, amqp, mqtt endpoint) error {
 		}
 		kind, amqp.Scheme, mqtt.Scheme = "ssl", "amqps", "mqtts"
 		p.config = append(p.config,
-			Setting{"ssl_options.cacertfile", cert, asWritten}, Setting{"ssl_options.certfile", cert, asWritten}, Setting{"ssl_options.keyfile", key, asWritten})
+			Setting{"ssl_options.cacertfile", cert, asWritten}, Setting{"ssl_options.certfile", cert, asWritten}, Setting{"ssl_options.keyfile", key, asWritten},
+			Setting{"ssl_handshake_timeout", patience, asWritten}, // five seconds by default
+			Setting{"handshake_timeout", patience, asWritten})     // that of AMQP, ten
 	}
 	if s.speaks(rabbitMQTT...) {
 		p.listen(mqtt)

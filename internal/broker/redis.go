@@ -46,6 +46,18 @@ func (redisServer) prepare(s *site) (*program, error) {
 	if s.place != netns.Host { // clients behind a link do not come from 127.0.0.1, which is all that Redis takes for local
 		p.args = append(p.args, "--protected-mode", "no")
 	}
+	if s.tls { // it has one port with TLS, and another one, for those who read back its configuration
+		cert, key, err := s.certificate()
+		if err != nil {
+			return nil, err
+		}
+		secure, err := s.port()
+		if err != nil {
+			return nil, err
+		}
+		p.scheme, p.address = "rediss", net.JoinHostPort(loopback, secure)
+		p.args = append(p.args, "--tls-port", secure, "--tls-cert-file", cert, "--tls-key-file", key, "--tls-ca-cert-file", cert, "--tls-auth-clients", "no")
+	}
 	p.args = append(p.args, redisOptions(s)...)
 	p.readBack = func(ctx context.Context) (*report, error) { return askRedis(ctx, s.place, address) }
 	return p, nil
@@ -70,7 +82,7 @@ func redisOptions(s *site) (args []string) {
 
 // redisSettings are those of CONFIG GET that are reported.
 var redisSettings = []string{
-	"bind", "port", "protected-mode", "client-output-buffer-limit", "save", "appendonly", "appendfsync", "maxmemory", "maxmemory-policy",
+	"bind", "port", "tls-port", "protected-mode", "client-output-buffer-limit", "save", "appendonly", "appendfsync", "maxmemory", "maxmemory-policy",
 	"maxclients", "proto-max-bulk-len", "tcp-backlog", "tcp-keepalive", "timeout", "io-threads", "hz", "stream-node-max-entries",
 }
 

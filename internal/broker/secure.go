@@ -13,6 +13,7 @@ import (
 	"math/big"
 	"net"
 	"path/filepath"
+	"strconv"
 	"time"
 
 	"github.com/mqlab/mqlab/internal/plan"
@@ -26,6 +27,10 @@ const (
 	certBase = "cert.pem"
 	keyBase  = "key.pem"
 )
+
+// patience is how long clients may take for a handshake with a broker of ours, in milliseconds: over a slow link that loses packets they
+// take longer than most brokers grant by default, and all would be reconnecting in place of what is to be measured.
+const patience = "60000"
 
 // keepsFor is how long such a certificate is valid: longer than any trial.
 const keepsFor = 366 * 24 * time.Hour
@@ -78,4 +83,33 @@ func (i *Instance) CAFile() string {
 func encrypt(ctx context.Context, conn net.Conn) (net.Conn, error) {
 	secure := tls.Client(conn, &tls.Config{InsecureSkipVerify: true}) //nolint:gosec // nothing is entrusted to it
 	return secure, secure.HandshakeContext(ctx)
+}
+
+// storePassword is that of key stores, which are made for a trial in a folder that nobody else can read.
+const storePassword = "mqlab-trial"
+
+// keyStore makes a key (ECDSA P-256) and its certificate as programs in Java want them, by their own tool, and the certificate alone for
+// clients; "" = the broker is not to have TLS.
+func (s *site) keyStore() (file string, err error) {
+	if !s.tls {
+		return "", nil
+	}
+	path, err := java()
+	if err != nil {
+		return "", err
+	}
+	file = filepath.Join(s.dir, "key.p12")
+	tool := filepath.Join(filepath.Dir(path), "keytool")
+	common := []string{"-alias", SecureName, "-storetype", "PKCS12", "-keystore", file, "-storepass", storePassword}
+	pair := append([]string{
+		"-genkeypair", "-keyalg", "EC", "-groupname", "secp256r1", "-dname", "CN=" + SecureName, "-ext", "SAN=dns:" + SecureName, "-ext", "bc:critical=ca:true",
+		"-validity", strconv.Itoa(int(keepsFor / (24 * time.Hour))),
+	}, common...)
+	show := append([]string{"-exportcert", "-rfc", "-file", filepath.Join(s.dir, certBase)}, common...)
+	for _, args := range [][]string{pair, show} {
+		if _, err := s.output(s.ctx, nil, tool, args...); err != nil {
+			return "", fmt.Errorf("TLS key: %w", err)
+		}
+	}
+	return file, nil
 }

@@ -2,12 +2,13 @@ package plan
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/mqlab/mqlab/internal/scenario"
 )
 
 // withTLS are the brokers that this version starts with TLS.
-var withTLS = []string{"mosquitto", "rabbitmq"}
+var withTLS = []string{"mosquitto", "rabbitmq", "nats", "redis", "artemis", "hivemq", "emqx"}
 
 func encryption(e *scenario.Encryption) (out Encryption) {
 	if e.Version != "off" {
@@ -35,7 +36,7 @@ func checkEncryption(p *scenario.Point, s Subject, report reporter) {
 	able := s.Runtime == "process" && s.Bridge == nil && slices.Contains(withTLS, s.Broker)
 	switch {
 	case asked && started && !able:
-		report("connect.tls", "is for %s and %s as a process, alone, and for external brokers", withTLS[0], withTLS[1])
+		report("connect.tls", "is for %s as a process, alone, and for external brokers", strings.Join(withTLS, ", "))
 	case asked && started && (ws || hears):
 		report("connect.tls", "a WebSocket is not started with TLS: use an external broker")
 	case asked && !started && !s.Encrypted():

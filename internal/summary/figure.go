@@ -129,6 +129,9 @@ type Reading struct {
 func (m *Metric) Read(c *Cell, trials []*Trial) Reading {
 	s, values := standing(c.Subject.Name, trials, m)
 	r := Reading{Value: s.Median, Values: values, Lost: s.Lost, Why: s.Unranked}
+	if s.Pooled > 0 { // a limit is one for each repetition
+		r.Value, r.Lost, r.Why = nil, false, whyFew
+	}
 	switch {
 	case m.Unit == Messages && c.Valid > 0:
 		r.Value = toFloat(*m.count().Of(&c.Counts))

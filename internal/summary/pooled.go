@@ -33,7 +33,7 @@ func (s *Standing) pool(trials []*Trial, m *Metric) (why string) {
 	}
 	v, ok := all.QuantileOf(p.Q, int64(expected))
 	if !ok || v > hist.MaxValue {
-		s.Lost = true
+		s.Lost, s.Pooled = true, expected
 		return whyLost
 	}
 	s.Median, s.Pooled, s.Repetitions = new(float64(v)), expected, repetitions
