@@ -53,6 +53,7 @@ var children = map[string]child{
 	"lab-nats-publish":  labPublish(plan.NATS, plan.Params{}),
 	"lab-amqp-publish":  labPublish(plan.AMQP091, plan.Params{}),
 	"lab-amqp-apart":    labPublish(plan.AMQP091, plan.Params{Writes: plan.WritesMessage}),
+	"lab-amqp-devices":  labAMQPDevices,
 	"lab-redis-deep":    labPublish(plan.Redis, plan.Params{QoS: 1, Window: deep}),
 	"lab-redis-shallow": labPublish(plan.Redis, plan.Params{QoS: 1, Window: shallow}),
 	"lab-latency":       labLatency,
@@ -66,6 +67,7 @@ var children = map[string]child{
 	"nats-publish":      natsPublish,
 	"nats-bench":        natsBench,
 	"amqp-publish":      amqpPublish,
+	"amqp-devices":      amqpDevices,
 	"redis-deep":        redisPublish(deep),
 	"redis-shallow":     redisPublish(shallow),
 }

@@ -130,6 +130,14 @@ func labDevices(send string) child {
 	}
 }
 
+// labAMQPDevices is connections that publish in turn over AMQP 0-9-1, a write for each message.
+func labAMQPDevices(url string, span time.Duration) (figures, error) {
+	return labRun(url, labLoad(plan.AMQP091, plan.Params{
+		Publishers: carriers, PayloadBytes: smallBytes, Pacing: "max", Writes: plan.WritesMessage,
+		Phases: plan.Phases{WarmUp: warmUp, Measure: span},
+	}))
+}
+
 // labCrowd is ten thousand connections with a message every half second each, to a peer that only swallows.
 func labCrowd(url string, span time.Duration) (figures, error) {
 	return labRun(url, labLoad(plan.MQTT311, plan.Params{

@@ -110,6 +110,25 @@ func amqpPublish(broker string, span time.Duration) (figures, error) {
 	})
 }
 
+// amqpDevices publishes by many connections in turn, without confirms.
+func amqpDevices(broker string, span time.Duration) (figures, error) {
+	var channels [carriers]*amqpgo.Channel
+	for i := range channels {
+		c, err := amqpgo.Dial(broker)
+		if err != nil {
+			return figures{}, err
+		}
+		if channels[i], err = c.Channel(); err != nil {
+			return figures{}, err
+		}
+	}
+	payload := make([]byte, smallBytes)
+	return busy(span, func(seq uint64) error {
+		number(payload, seq)
+		return channels[seq%carriers].Publish("amq.topic", topic, false, false, amqpgo.Publishing{DeliveryMode: amqpgo.Transient, Body: payload})
+	})
+}
+
 // redisPublish publishes by pipelines of so many commands. The library keeps a payload until the pipeline is sent, so each
 // message of one needs its own.
 func redisPublish(depth int) child {
