@@ -6,7 +6,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -46,7 +45,10 @@ seed: 1
 // trial is what is read of a trial.
 type trial struct {
 	Validity string `json:"validity"`
-	Params   struct {
+	Reasons  []struct {
+		Text string `json:"text"`
+	} `json:"reasons"`
+	Params struct {
 		Rate float64 `json:"rate_per_s"`
 	} `json:"params"`
 	Counts struct {
@@ -81,6 +83,7 @@ type report struct {
 	Searches []struct {
 		Sustainable *float64 `json:"sustainable"`
 		End         string   `json:"end"`
+		EndText     string   `json:"end_text"`
 		EndedBy     *struct {
 			Kind string `json:"kind"`
 		} `json:"ended_by"`
@@ -94,10 +97,13 @@ func (l *lab) search(ctx context.Context, broker string) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	if len(r.Searches) != 1 || r.Searches[0].Sustainable == nil {
-		return answer{}, errors.New("the search has no answer")
+	if len(r.Searches) != 1 {
+		return answer{}, fmt.Errorf("%d searches, not one", len(r.Searches))
 	}
 	s := &r.Searches[0]
+	if s.Sustainable == nil {
+		return answer{}, fmt.Errorf("the search has no answer after %d probes: %s: %s", len(r.Trials), s.End, s.EndText)
+	}
 	a := answer{rate: *s.Sustainable, took: took, trials: len(r.Trials), end: s.End}
 	if s.EndedBy != nil {
 		a.end += ": " + s.EndedBy.Kind
@@ -126,9 +132,27 @@ func (l *lab) sweep(ctx context.Context, broker string) (answer, error) {
 	}
 	best := s.Result().Best
 	if best < 0 {
-		return answer{}, errors.New("no rate of the sweep held")
+		return answer{}, fmt.Errorf("no rate of the sweep held, of %d trials%s", len(r.Trials), invalid(r.Trials))
 	}
 	return answer{rate: values[best], took: took, trials: len(r.Trials)}, nil
+}
+
+// invalid tells how many trials were not valid, and why the first was not.
+func invalid(all []trial) string {
+	n, why := 0, ""
+	for i := range all {
+		if all[i].Validity != "invalid" {
+			continue
+		}
+		if n == 0 && len(all[i].Reasons) > 0 {
+			why = all[i].Reasons[0].Text
+		}
+		n++
+	}
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprintf(", %d of them not valid: %s", n, why)
 }
 
 // run carries a scenario out. A run that is not valid everywhere is one all the same.

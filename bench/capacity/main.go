@@ -92,16 +92,28 @@ func run(ctx context.Context, o options) (ok bool, err error) {
 		return false, fmt.Errorf("go build: %w: %s", err, text)
 	}
 	ok = true
-	fmt.Fprintf(o.out, "rates from %.0f/s to %.0f/s in steps of %.0f %%, probes of %s, machine %s\n", o.grid.From, o.grid.To, 100*o.grid.Step, o.measure, o.machine)
+	brokers := strings.Split(o.brokers, ",")
+	fmt.Fprintf(o.out, "rates from %.0f/s to %.0f/s in steps of %.0f %%, probes of %s, machine %s: %s at most\n",
+		o.grid.From, o.grid.To, 100*o.grid.Step, o.measure, o.machine, o.most(len(brokers)))
 	fmt.Fprintf(o.out, "%-14s %12s %12s %7s %10s %10s %7s %9s  %s\n", "", "search", "sweep", "apart", "time", "sweep's", "ratio", "probes", "ended by")
-	for broker := range strings.SplitSeq(o.brokers, ",") {
-		good, err := l.compare(ctx, broker)
-		if err != nil {
-			return false, fmt.Errorf("%s: %w", broker, err)
+	for _, broker := range brokers {
+		good, failed := l.compare(ctx, broker)
+		if failed != nil {
+			err = errors.Join(err, fmt.Errorf("%s: %w", broker, failed))
+		}
+		if ctx.Err() != nil {
+			return false, err
 		}
 		ok = ok && good
 	}
-	return ok, nil
+	return ok, err
+}
+
+// most is about how long it takes for so many brokers: a sweep, and a search that is as long as it may be.
+func (o *options) most(brokers int) time.Duration {
+	const around = 3 * time.Second // the other phases of a probe, a broker's start and end
+	sweep := time.Duration(len(o.grid.Values())) * (o.measure + around)
+	return (time.Duration(brokers) * time.Duration(float64(sweep)*(1+mostTime))).Round(time.Minute)
 }
 
 // compare finds the capacity of a broker both ways.
