@@ -27,6 +27,7 @@ type probe struct {
 	interval time.Duration             // between them
 	gap      func(i int) time.Duration // before the i-th, instead of interval; nil = interval
 	acks     bool                      // the time until a message is acknowledged is measured
+	confirm  bool                      // messages are of QoS 1, but the time until they come back is measured
 	window   int                       // of unacknowledged messages; 0 = no bound
 	late     func(i int) time.Duration // that the program works before it sends the i-th; nil = never
 	split    bool                      // it writes the head of a message, and then the rest, with Nagle's algorithm on
@@ -167,7 +168,7 @@ func (p *probe) publish(ctx context.Context) {
 }
 
 func (p *probe) qos() uint8 {
-	if p.acks || p.window > 0 {
+	if p.acks || p.confirm || p.window > 0 {
 		return 1
 	}
 	return 0
@@ -280,7 +281,7 @@ func (p *probe) feed(now int64, in []byte) (used int, err error) {
 				close(p.ready)
 				break
 			}
-			p.out, err = p.client.Subscribe(&proto.Subscription{Topic: probeTopic, QoS: p.qos()}, p.out)
+			p.out, err = p.client.Subscribe(&proto.Subscription{Topic: probeTopic}, p.out)
 		case proto.Subscribed:
 			close(p.ready)
 		case proto.Acked:

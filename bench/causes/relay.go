@@ -4,6 +4,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"net"
 	"sync"
 	"time"
@@ -48,7 +49,8 @@ func gathering(linger time.Duration) hold {
 type relay struct {
 	to       string
 	up, down hold
-	// gateway: it takes in whole packets of MQTT, and writes the head of each and then the rest, with Nagle's algorithm on.
+	// gateway: it takes whole messages of MQTT and confirms them itself, and writes the head of each and then the rest, with Nagle's
+	// algorithm on.
 	gateway  bool
 	listener net.Listener
 	wg       sync.WaitGroup
@@ -72,8 +74,13 @@ func (r *relay) open() (address string, err error) {
 				continue
 			}
 			r.keep(in, out)
-			r.wg.Go(func() { r.carry(in, out, r.up, r.gateway) })
-			r.wg.Go(func() { r.carry(out, in, r.down, false) })
+			if r.gateway {
+				r.wg.Go(func() { forward(in, out) })
+				r.wg.Go(func() { back(out, in) })
+				continue
+			}
+			r.wg.Go(func() { r.carry(in, out, r.up) })
+			r.wg.Go(func() { r.carry(out, in, r.down) })
 		}
 	})
 	return r.listener.Addr().String(), nil
@@ -102,16 +109,11 @@ type chunk struct {
 }
 
 // carry moves bytes in one direction until either side ends.
-func (r *relay) carry(from, to net.Conn, h hold, gateway bool) {
+func (r *relay) carry(from, to net.Conn, h hold) {
 	defer func() { _, _ = from.Close(), to.Close() }()
 	way := make(chan chunk, 4096)
 	defer close(way)
 	r.wg.Go(func() { write(to, way) })
-	if gateway {
-		_ = to.(*net.TCPConn).SetNoDelay(false)
-		packets(from, way)
-		return
-	}
 	for {
 		b := make([]byte, 1<<14)
 		n, err := from.Read(b)
@@ -127,8 +129,37 @@ func (r *relay) carry(from, to net.Conn, h hold, gateway bool) {
 	}
 }
 
-// packets hands on whole packets, in two pieces.
-func packets(from net.Conn, way chan<- chunk) {
+// forward hands on what a client sends to a gateway.
+func forward(client, broker net.Conn) {
+	defer func() { _, _ = client.Close(), broker.Close() }()
+	_ = broker.(*net.TCPConn).SetNoDelay(false)
+	packets(client, func(p []byte) error {
+		const publishQoS1, puback = 0x32, 0x40
+		if p[0] == publishQoS1 { // of less than 128 bytes
+			id := 4 + int(p[3])
+			if _, err := client.Write([]byte{puback, 2, p[id], p[id+1]}); err != nil {
+				return err
+			}
+		}
+		_, head := broker.Write(p[:2])
+		_, rest := broker.Write(p[2:])
+		return errors.Join(head, rest)
+	})
+}
+
+// back hands on what a broker sends to a gateway, but for what confirms its messages.
+func back(broker, client net.Conn) {
+	defer func() { _, _ = client.Close(), broker.Close() }()
+	packets(broker, func(p []byte) (err error) {
+		if p[0] != 0x40 {
+			_, err = client.Write(p)
+		}
+		return err
+	})
+}
+
+// packets hands on whole packets of MQTT until the connection ends.
+func packets(from net.Conn, hand func([]byte) error) {
 	var in []byte
 	b := make([]byte, 1<<14)
 	for {
@@ -138,10 +169,8 @@ func packets(from net.Conn, way chan<- chunk) {
 		}
 		in = append(in, b[:n]...)
 		for size := mqtt.Need(in); size > 0 && size <= len(in); size = mqtt.Need(in) {
-			head := min(2, size)
-			way <- chunk{append([]byte(nil), in[:head]...), 0}
-			if size > head {
-				way <- chunk{append([]byte(nil), in[head:size]...), 0}
+			if hand(in[:size]) != nil {
+				return
 			}
 			in = in[size:]
 		}

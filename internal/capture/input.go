@@ -82,7 +82,10 @@ func (c *Capture) signals() (list []diagnose.Signal) {
 			}
 			add(diagnose.NotReading, side, s.ZeroWindow)
 		}
-		add(diagnose.DeadPeer, "network", k.silence())
+		if silence := k.silence(); len(silence) > 0 { // nothing came through meanwhile
+			add(diagnose.DeadPeer, "network", silence)
+			at(diagnose.DeadPeer, "network").Certain = true
+		}
 	}
 	slices.SortFunc(list, func(a, b diagnose.Signal) int {
 		return cmp.Or(cmp.Compare(a.Cause, b.Cause), cmp.Compare(a.Side, b.Side))

@@ -37,30 +37,56 @@ func (s *series) clumps() (list []clump) {
 
 // hold is how long an acknowledgement is delayed by a kind of peer.
 type hold struct {
-	from, to int64
-	key      string
+	bands []band
+	key   string
+	// known: nothing but what was seen of the sockets tells it from other waits of that length.
+	known bool
 }
 
+type band struct{ from, to int64 }
+
+func (b band) has(t int64) bool { return t >= b.from && t < b.to }
+
+var (
+	once40  = band{36 * millisecond, 47 * millisecond}
+	twice40 = band{74 * millisecond, 94 * millisecond}
+)
+
 // holds: Linux delays an acknowledgement by at least 40 ms (TCP_DELACK_MIN), Windows and BSD by up to 200 ms; both ways are held
-// where two connections in a row have the same trouble.
+// where two connections in a row have the same trouble. Linux does not delay the acknowledgement that follows one whose time ran out, so
+// that there is often but one of them.
 var holds = []hold{
-	{36 * millisecond, 47 * millisecond, "delayed_ack_40"},
-	{74 * millisecond, 94 * millisecond, "delayed_ack_80"},
-	{190 * millisecond, 235 * millisecond, "delayed_ack_200"},
+	{[]band{once40}, "delayed_ack_40", false},
+	{[]band{twice40}, "delayed_ack_80", true},
+	{[]band{once40, twice40}, "delayed_ack_both", true},
+	{[]band{{190 * millisecond, 235 * millisecond}}, "delayed_ack_200", false},
 }
 
 // heldAny: Linux takes its time from the round trips and gaps it has seen, and may delay by up to 200 ms (TCP_DELACK_MAX). That is no mark
 // by itself; it is where the socket was seen to hold bytes back behind unacknowledged ones.
-var heldAny = hold{36 * millisecond, 235 * millisecond, "delayed_ack_held"}
+var heldAny = hold{[]band{{36 * millisecond, 235 * millisecond}}, "delayed_ack_held", true}
 
 // heldBack is the part of the looks at a socket without TCP_NODELAY that must have found bytes held back.
 const heldBack = 0.2
 
-func (h hold) holds(t int64) bool { return t >= h.from && t < h.to }
+func (h hold) holds(t int64) bool {
+	return slices.ContainsFunc(h.bands, func(b band) bool { return b.has(t) })
+}
 
 // exact is how little the waits for a delayed acknowledgement differ: a timer ends them all. Stalls that happen to be as long end waits
 // of every length.
 const exact = 4 * millisecond
+
+// exactly: the waits in each band differ by little.
+func (h hold) exactly(waits []int64) bool {
+	for _, b := range h.bands {
+		in := slices.DeleteFunc(slices.Clone(waits), func(w int64) bool { return !b.has(w) })
+		if low, _, high := quartiles(in); len(in) < 3 || high-low > exact {
+			return false
+		}
+	}
+	return true
+}
 
 // heldByAck: late messages come in clumps whose oldest, or the silence before, waited as long as an acknowledgement is delayed. With
 // TCP_NODELAY on both sides it cannot be.
@@ -76,15 +102,14 @@ func heldByAck(s *series) (Finding, []int64) {
 		}
 	}
 	kinds := holds
-	socket := is(client, false) && s.in.Facts.Unsent != nil && *s.in.Facts.Unsent >= heldBack
-	if socket {
+	seen := is(client, false) && s.in.Facts.Unsent != nil && *s.in.Facts.Unsent >= heldBack
+	if seen {
 		kinds = append(slices.Clone(holds), heldAny)
 	}
 	for _, h := range kinds {
 		waits, parts := s.heldFor(h)
-		low, median, high := quartiles(waits)
-		double := h.key == "delayed_ack_80" && !(is(client, false) || is(broker, false))
-		if double || len(waits) < 5 || 5*len(waits) < 3*late || high-low > exact && h != heldAny || s.left(parts) < 0.4 {
+		off := is(client, false) || is(broker, false)
+		if h.known && !off || len(waits) < 5 || 5*len(waits) < 3*late || s.left(parts) < 0.4 || !seen && !h.exactly(waits) {
 			continue
 		}
 		f := Finding{Cause: DelayedAck, Side: nagleSide(client, broker)}
@@ -92,8 +117,8 @@ func heldByAck(s *series) (Finding, []int64) {
 			{h.key, []any{percent(float64(len(waits)) / float64(late)), late}},
 			{"nodelay", []any{known(client), known(broker)}},
 		}
-		if h == heldAny {
-			f.Evidence[0].Args = append(f.Evidence[0].Args, ns(median))
+		if h.key == heldAny.key {
+			f.Evidence[0].Args = append(f.Evidence[0].Args, ns(middle(waits)))
 		}
 		if s.in.Facts.Unsent != nil {
 			f.Evidence = append(f.Evidence, Evidence{"unsent", []any{percent(*s.in.Facts.Unsent)}})
@@ -156,8 +181,10 @@ func gathered(s *series) (Finding, []int64) {
 			parts[i] = s.excess[i]
 		}
 	}
-	low, middle, high := quartiles(waits)
-	if len(waits) < 10 || 2*members < len(s.messages) || high-low > middle/8 {
+	slices.Sort(waits)
+	// No group waits less than the time set, and half of them hardly more; others may be held up besides.
+	low, middle, high := at(waits, 0.1), at(waits, 0.5), at(waits, 0.75)
+	if len(waits) < 10 || 2*members < len(s.messages) || middle-low > middle/8 || high-low > middle/2 {
 		return Finding{}, nil
 	}
 	return Finding{Cause: Coalescing, Evidence: []Evidence{

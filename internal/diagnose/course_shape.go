@@ -153,15 +153,14 @@ func (c *course) heldByAck() claim {
 	if is(c.Facts.ClientNoDelay, true) && is(c.Facts.BrokerNoDelay, true) {
 		return claim{}
 	}
-	h := holds[0]
 	parts := make([]int64, len(c.bins))
 	var inside, beside int64
 	for i := range c.bins {
 		switch l := c.bins[i].latency - c.floor; {
-		case h.holds(l):
+		case once40.has(l):
 			inside += c.bins[i].count
 			parts[i] = c.bins[i].excess
-		case l >= h.from/2 && l < 2*h.to:
+		case l >= once40.from/2 && l < 2*once40.to:
 			beside += c.bins[i].count
 		}
 	}

@@ -219,6 +219,11 @@ func samples() []sample {
 			pairs(41 * time.Millisecond)(w)
 			w.in.Facts.ClientNoDelay, w.in.Facts.BrokerNoDelay = &yes, &yes
 		}},
+		{"Nagle, once or twice", DelayedAck, func(w *world) {
+			w.interval = max(w.interval, 120*millisecond)
+			latencies(func(w *world) int64 { return int64(1+w.r.IntN(2))*42*millisecond + w.r.Int64N(millisecond) })(w)
+			w.in.Facts.ClientNoDelay = &no
+		}},
 		{"Nagle, a longer delay", DelayedAck, func(w *world) {
 			held := 0.6
 			w.interval = max(w.interval, 90*millisecond)
