@@ -30,12 +30,12 @@ static void on_message(struct mosquitto *m, void *o, const struct mosquitto_mess
 }
 
 /* effort: c-libmosquitto */
-static void on_connect(struct mosquitto *m, void *only_publishes, int code)
+static void on_connect(struct mosquitto *m, void *o, int code)
 {
 	if (code)
 		agent_fail("CONNACK", code);
 /* effort: end */
-	if (only_publishes)
+	if (o == pool) /* it only publishes */
 		one_is_ready();
 	else if (!subscribed || agent_resubscribes())
 		/* effort: c-libmosquitto */
@@ -158,10 +158,10 @@ static void *run(void *o)
 
 static bool queued(void) { return strcmp(loop, "queue") == 0 || strcmp(loop, "bell") == 0; }
 
-static struct mosquitto *connection(const char *id, void *only_publishes)
+static struct mosquitto *connection(const char *id, void *o)
 {
 	/* effort: c-libmosquitto */
-	struct mosquitto *m = mosquitto_new(id, true, only_publishes);
+	struct mosquitto *m = mosquitto_new(id, true, o);
 	mosquitto_message_callback_set(m, on_message);
 	mosquitto_connect_callback_set(m, on_connect);
 	mosquitto_subscribe_callback_set(m, on_subscribe);
