@@ -19,6 +19,7 @@ import (
 	"github.com/mqlab/mqlab/internal/capture"
 	"github.com/mqlab/mqlab/internal/diagnose"
 	"github.com/mqlab/mqlab/internal/evidence"
+	"github.com/mqlab/mqlab/internal/findings"
 	"github.com/mqlab/mqlab/internal/inspect"
 )
 
@@ -26,18 +27,21 @@ import (
 type diagnoseFlags struct {
 	unit, delimiter, tag, language string
 	keepAlive, floor, period       time.Duration
+	format                         string
 	json                           bool
-	pid                            int
+	pid, trial                     int
 	port                           uint16
 }
 
 func newDiagnose() *cobra.Command {
 	var f diagnoseFlags
 	cmd := &cobra.Command{
-		Use:   "diagnose {FILE | --pid N}",
-		Short: "why is it slow? (latencies, a capture, a running client)",
+		Use:   "diagnose {RUN | FILE | --pid N}",
+		Short: "why is it slow? (a run, latencies, a capture, a running client)",
 		Long: `Name the cause of slow and jittery messages, with evidence in figures and what
-to change in which library. FILE is
+to change in which library. RUN is the folder of a run of any scenario: its
+trials are judged by the times of their messages where those were kept
+(mqlab run --samples), otherwise by the second. FILE is
   a table   one message a line: seq, send, recv (and due, done, if there are),
             or a latency alone; CSV with or without a header; - = standard input
   *.hlog    a histogram log (HdrHistogram, versions 1 to 3, with tags)
@@ -50,13 +54,19 @@ Exit codes: 0 diagnosed (also: nothing to explain, or unexplained), 2 usage or
 unreadable, 4 no diagnosis: too few messages, or clocks that disagree.`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 1 || (len(args) == 1) == (f.pid != 0) {
-				return usageError("one input is needed, a file or --pid; see %s --help", cmd.CommandPath())
+				return usageError("one input is needed, a run's folder, a file or --pid; see %s --help", cmd.CommandPath())
 			}
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := f.check(); err != nil {
 				return err
+			}
+			if len(args) == 1 && findings.IsFolder(args[0]) {
+				return f.run(cmd.OutOrStdout(), args[0])
+			}
+			if f.trial != 0 {
+				return usageError("--trial is of a run's folder")
 			}
 			if f.pid != 0 {
 				return f.look(cmd.Context(), cmd.OutOrStdout())
@@ -79,12 +89,21 @@ unreadable, 4 no diagnosis: too few messages, or clocks that disagree.`,
 	flags.DurationVar(&f.keepAlive, "keepalive", 0, "of the client, to know its rhythm")
 	flags.DurationVar(&f.floor, "floor", 0, "the least time that the path takes, such as its round-trip time")
 	flags.StringVar(&f.language, "lang", "en", "one of "+strings.Join(diagnose.Languages, ", "))
-	flags.BoolVar(&f.json, "json", false, "print JSON")
+	flags.IntVar(&f.trial, "trial", 0, "of a run: trial `N` only")
+	flags.StringVar(&f.format, "format", "text", "text or json")
+	flags.BoolVar(&f.json, "json", false, "the same as --format json")
 	return cmd
 }
 
 func (f *diagnoseFlags) check() error {
+	if f.json {
+		f.format = "json"
+	}
 	switch {
+	case f.format != "text" && f.format != "json":
+		return usageError("unknown format %q: there are text, json", f.format)
+	case f.trial < 0:
+		return usageError("--trial is above 0")
 	case !slices.Contains(diagnose.Languages, f.language):
 		return usageError("unknown language %q: there are %s", f.language, strings.Join(diagnose.Languages, ", "))
 	case len([]rune(f.delimiter)) > 1:
@@ -184,13 +203,17 @@ func tableNotes(t *evidence.Table) (notes []string) {
 	return notes
 }
 
+func (f *diagnoseFlags) encode(w io.Writer, v any) error {
+	e := json.NewEncoder(w)
+	e.SetIndent("", "  ")
+	e.SetEscapeHTML(false)
+	return e.Encode(v)
+}
+
 // tell prints a diagnosis. That there is none is an error.
 func (f *diagnoseFlags) tell(w io.Writer, name string, notes []string, r *diagnose.Result) (err error) {
-	if f.json {
-		e := json.NewEncoder(w)
-		e.SetIndent("", "  ")
-		e.SetEscapeHTML(false)
-		err = e.Encode(r.In(f.language))
+	if f.format == "json" {
+		err = f.encode(w, r.In(f.language))
 	} else {
 		width := terminalWidth(w)
 		for _, n := range notes {

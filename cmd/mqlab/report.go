@@ -72,7 +72,7 @@ be decided.`,
 	flags.StringVar(&f.format, "format", "text", "one of "+strings.Join(formats(), ", "))
 	flags.StringVar(&f.root, "out", runsDir, "folder of run folders, to find the latest in")
 	flags.BoolVar(&f.trials, "trials", false, "show every trial (of client libraries: every payload)")
-	flags.StringVar(&f.language, "lang", "en", "of the traps of client libraries: en, zh")
+	flags.StringVar(&f.language, "lang", "en", "of findings, and of the traps of client libraries: en, zh")
 	flags.IntVar(&f.trial, "trial", 0, "show trial `N` only")
 	flags.StringVar(&f.histogram, "histogram", "", "of --trial: the percentile distribution (.hgrm, in microseconds) of `METRIC`, such as service")
 	flags.Lookup("histogram").NoOptDefVal = ledger.Response.String()
@@ -104,7 +104,7 @@ func (f *reportFlags) check() error {
 
 // show writes what the flags ask for.
 func (f *reportFlags) show(out io.Writer, dir string, r *run.Run) error {
-	o := report.Options{Color: colours(out), Trials: f.trials, Dir: dir}
+	o := report.Options{Color: colours(out), Trials: f.trials, Dir: dir, Language: f.language}
 	if f.trial != 0 {
 		return f.showTrial(out, r, o)
 	}

@@ -59,15 +59,19 @@ func (s *series) claims() (list []claim) {
 	byShare := func(a, b claim) int { return cmp.Compare(b.finding.Share, a.finding.Share) }
 	slices.SortStableFunc(measured, byShare)
 	slices.SortStableFunc(symptoms, byShare)
+	bound := func(c claim) bool {
+		return (c.finding.Cause == WindowFull || c.finding.Cause == Throttling) && c.finding.Share >= mostly
+	}
 	for _, c := range measured {
-		if (c.finding.Cause == WindowFull || c.finding.Cause == Throttling) && c.finding.Share >= mostly {
+		if bound(c) {
 			bounds = append(bounds, c)
 		}
 	}
+	measured = slices.DeleteFunc(measured, bound)
 	list = s.claim(list, loopSleep, seen)
 	list = append(list, bounds...)
 	list = s.claim(list, backlog, seen)
-	list = append(append(list, measured...), symptoms...) // what was claimed before has nothing left to claim
+	list = append(append(list, measured...), symptoms...)
 	for _, t := range []test{polled, heldByAck, gathered, sentLate, handshake} {
 		list = s.claim(list, t, inferred)
 	}

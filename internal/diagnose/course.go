@@ -48,6 +48,7 @@ type Stretch struct {
 	Lost      int           // bytes that the network lost
 	Delivered int           // messages, and
 	Offered   int           // those that were due
+	Sent      int           // those that were sent
 }
 
 // Bin is messages of about the same latency.
@@ -151,7 +152,7 @@ func DiagnoseCourse(in *Course) *Result {
 	f := &in.Figures
 	r := &Result{
 		Messages: f.Messages, Lost: in.Lost, Negative: in.Negative, Mean: f.Mean, Deviation: f.Deviation, P50: f.P50, P99: f.P99, Max: f.Max,
-		Slow: int(c.slowCount), Floor: c.floor, Threshold: c.slow, Undecided: undecided(&Input{Sources: in.Sources}),
+		Slow: int(c.slowCount), Floor: c.floor, Threshold: c.slow, Undecided: in.undecided(),
 	}
 	if in.Negative > 0 {
 		r.Findings = []Finding{{Cause: ClockSkew, Evidence: []Evidence{{"clock_skew", []any{in.Negative, in.Negative + f.Messages}}}}}
@@ -174,6 +175,13 @@ func DiagnoseCourse(in *Course) *Result {
 	}
 	r.Findings = append(r.Findings, found...)
 	return r
+}
+
+// bySecond are the causes that need no times of single messages where there are those of seconds.
+var bySecond = []Cause{DelayedAck, Backlog, ClockSkew, NotReading, Handshake}
+
+func (in *Course) undecided() []Gap {
+	return slices.DeleteFunc(undecided(&Input{Sources: in.Sources}), func(g Gap) bool { return slices.Contains(bySecond, g.Cause) })
 }
 
 // quiet: nearly every message was fast, and the few that were not are no pattern.

@@ -224,17 +224,17 @@ func (c *course) windowFull() claim {
 }
 
 const (
-	heldUp   = 0.5 // of the messages, for a window to be said to set the pace
+	heldUp   = 0.5 // of the messages sent, for a window to be said to set the pace
 	queuedUp = 2   // times the shortest acknowledgement: one that takes longer waits for something itself
 )
 
 // windowLimits reports whether the window alone sets the pace: most messages wait for it, and acknowledgements take no longer than they must.
 func (c *course) windowLimits() bool {
-	var blocked, offered int64
+	var blocked, sent int64
 	for i := range c.Stretches {
-		blocked, offered = blocked+c.Stretches[i].Blocked.Count, offered+int64(c.Stretches[i].Offered)
+		blocked, sent = blocked+c.Stretches[i].Blocked.Count, sent+int64(c.Stretches[i].Sent)
 	}
-	return c.Window > 0 && float64(blocked) > heldUp*float64(offered) && c.Ack > 0 && c.Ack <= queuedUp*c.AckLeast
+	return c.Window > 0 && float64(blocked) > heldUp*float64(sent) && c.Ack > 0 && c.Ack <= queuedUp*c.AckLeast
 }
 
 // queued claims what the network's queue held messages back: of each message the mean wait of a packet.

@@ -37,7 +37,7 @@ func newTrip(seconds int, floor time.Duration, latency func(due int64) int64) *t
 		slices.Sort(list)
 		s := Stretch{Span: Span{int64(i) * second, int64(i+1) * second}, Copies: 1, ReadAll: true, Delivered: len(list)}
 		if i < seconds {
-			s.Offered = perSecond
+			s.Offered, s.Sent = perSecond, perSecond
 		}
 		for _, l := range list {
 			s.Times = append(s.Times, Bin{1, l})

@@ -77,6 +77,8 @@ type Input struct {
 	Negative  int           // messages that seem to have arrived before they were sent; they are not among Messages
 	KeepAlive time.Duration // 0 = not known
 	Floor     time.Duration // the least time the path takes; 0 = not known
+	Slack     time.Duration // by how much the path alone makes that longer, at most
+	FromDue   bool          // latency counts from Due, which is of the same clock; otherwise the schedule is estimated
 	Signals   []Signal
 	Facts     Facts
 	Sources   []Source // what was looked at; a cause whose source is missing is undecided, not absent

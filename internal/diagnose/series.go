@@ -62,12 +62,15 @@ func (s *series) starts() []int64 {
 	var steps []int64
 	for i, m := range s.messages {
 		start[i] = m.Sent
+		if s.in.FromDue {
+			start[i] = m.Due
+		}
 		late[i] = m.Sent - m.Due
 		if i > 0 {
 			steps = append(steps, late[i]-late[i-1])
 		}
 	}
-	if n == 0 || !s.timed || slices.ContainsFunc(s.messages, func(m Message) bool { return m.Due == 0 }) {
+	if n == 0 || !s.timed || s.in.FromDue || slices.ContainsFunc(s.messages, func(m Message) bool { return m.Due == 0 }) {
 		return start
 	}
 	slices.Sort(steps)
@@ -110,6 +113,7 @@ func (s *series) measureExcess() {
 	if s.in.Floor > 0 {
 		s.slow = s.floor + max(millisecond, s.floor/4)
 	}
+	s.slow += int64(s.in.Slack)
 	s.excess = make([]int64, len(s.latency))
 	for i, l := range s.latency {
 		if l > s.slow {

@@ -116,15 +116,19 @@ func (e Evidence) in(language string) string {
 
 // duration writes a time with three digits that count.
 func duration(d time.Duration) string {
-	switch {
-	case d < time.Microsecond && d > -time.Microsecond:
-		return fmt.Sprintf("%d ns", d.Nanoseconds())
-	case d < time.Millisecond && d > -time.Millisecond:
-		return fmt.Sprintf("%.3g µs", float64(d)/1e3)
-	case d < time.Second && d > -time.Second:
-		return fmt.Sprintf("%.3g ms", float64(d)/1e6)
+	for _, unit := range []struct {
+		of   time.Duration
+		name string
+	}{{time.Nanosecond, "ns"}, {time.Microsecond, "µs"}, {time.Millisecond, "ms"}} {
+		text := strconv.FormatFloat(float64(d)/float64(unit.of), 'g', 3, 64)
+		if x, err := strconv.ParseFloat(text, 64); err == nil && x < 1000 && x > -1000 {
+			return text + " " + unit.name
+		}
 	}
-	return fmt.Sprintf("%.3g s", d.Seconds())
+	if s := d.Seconds(); s < 1000 && s > -1000 {
+		return strconv.FormatFloat(s, 'g', 3, 64) + " s"
+	}
+	return d.Round(time.Second).String()
 }
 
 func say(language, key string) string { return texts()[language][key] }

@@ -116,6 +116,7 @@ func (f *fold) add(s *stretch, w *ledger.Window) {
 		s.Offered += int(w.Counts.Offered)
 		s.Delivered += int(w.Counts.Delivered)
 	}
+	s.Sent += int(w.InWindow.Sent)
 	f.skew += w.Counts.ClockSkew
 	if h := w.Hists[ledger.Response]; h != nil {
 		s.times.Merge(h)

@@ -121,6 +121,15 @@ func csvRow(s *summary.Summary, t *summary.Trial) *csvFields {
 	}
 	r.add("bottleneck_kind", limiter)
 	r.add("bottleneck_used_ratio", used)
+	var cause, share any = "", ""
+	if len(t.Findings) > 0 { // the strongest
+		cause = t.Findings[0].Cause
+		if s := t.Findings[0].Share; s > 0 {
+			share = s
+		}
+	}
+	r.add("findings_cause", cause)
+	r.add("findings_share", share)
 	return r
 }
 

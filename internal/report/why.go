@@ -139,7 +139,8 @@ func (d *document) why(s *summary.Summary, o *Options) {
 		points = append(points, paragraph{w.words(len(s.Trials) == 1), plain})
 	}
 	sec.add(points)
-	sec.say(plain, "With evidence, and what to change: "+diagnoseCommand(o, all[0].trials[0], len(s.Trials) == 1))
+	sec.say(plain, "With evidence, and what to change:")
+	sec.add(command(diagnoseCommand(o, all[0].trials[0], len(s.Trials) == 1)))
 }
 
 func diagnoseCommand(o *Options, trial int, lone bool) string {
