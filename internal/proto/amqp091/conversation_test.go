@@ -27,10 +27,7 @@ func FuzzConversation(f *testing.F) {
 			}
 			c := &conversation{pair: connect(t, cfg, &ServerConfig{ConfirmEvery: 3 - every})}
 			c.T, c.Client, c.Server, c.Words = t, c.client, c.server, c.words
-			for i := 0; i+1 < len(program); i += 2 {
-				c.do(program[i], int(program[i+1]))
-			}
-			c.End()
+			c.Play(program, c.do)
 			if c.client.InFlight() > 0 {
 				t.Errorf("%d messages are in flight for ever", c.client.InFlight())
 			}
@@ -39,13 +36,9 @@ func FuzzConversation(f *testing.F) {
 }
 
 // do carries out one instruction of the program.
-func (c *conversation) do(what byte, n int) {
-	var err error
+func (c *conversation) do(what byte, n int) (err error) {
 	key := []string{"a", "a.b", "some.longer.key"}[n%3]
-	payload := make([]byte, n*n/3)
-	for i := range payload {
-		payload[i] = byte(i * n)
-	}
+	payload := prototest.Filler(n*n/3, n)
 	qos := uint8(n & 1)
 	c.token++
 	switch what % 6 {
@@ -60,7 +53,7 @@ func (c *conversation) do(what byte, n int) {
 		c.AtClient(proto.Subscribed, "%d %d", s.Token, qos)
 	case 1:
 		if c.client.Room(qos) == 0 {
-			return
+			return nil
 		}
 		m := proto.Message{Token: c.token, Topic: []byte(key), Payload: payload, QoS: qos}
 		c.Up, err = c.client.Publish(&m, c.Up)
@@ -87,9 +80,7 @@ func (c *conversation) do(what byte, n int) {
 	case 5:
 		c.Carry(0, n*30)
 	}
-	if err != nil {
-		c.T.Fatal(err)
-	}
+	return err
 }
 
 // words are those that reports are expected in.

@@ -13,6 +13,7 @@ import (
 var (
 	feedAll = prototest.FeedAll
 	says    = prototest.Says
+	final   = prototest.Final
 )
 
 // pair is a client and a server that are connected.
@@ -23,6 +24,8 @@ type pair struct {
 	said   []byte // by the client during the handshake
 }
 
+func (p *pair) line() prototest.Line { return prototest.Line{Client: p.client, Server: p.server} }
+
 // connect makes a pair of which the client is ready.
 func connect(tb testing.TB, cfg *Config, serverCfg *ServerConfig) *pair {
 	tb.Helper()
@@ -31,26 +34,11 @@ func connect(tb testing.TB, cfg *Config, serverCfg *ServerConfig) *pair {
 	}
 	p := &pair{client: NewClient(cfg, "c"), server: NewServer(serverCfg)}
 	p.server.Open(0, nil)
-	for up := p.client.Open(0, nil); len(up) > 0; {
-		p.said = append(p.said, up...)
-		_, down := feedAll(tb, p.server, up)
-		p.heard = append(p.heard, down...)
-		_, up = feedAll(tb, p.client, down)
-	}
+	_, _, p.said, p.heard = p.line().Exchange(tb, p.client.Open(0, nil))
 	if p.client.phase != ready {
 		tb.Fatalf("the client has come to phase %d", p.client.phase)
 	}
 	return p
-}
-
-// final feeds until an error ends the session.
-func final(tb testing.TB, s proto.Session, in []byte) (events []proto.Event, out []byte, err error) {
-	tb.Helper()
-	events, out, left, err := prototest.Feed(s, in)
-	if err == nil {
-		tb.Fatalf("no error; %d bytes left", left)
-	}
-	return events, out, err
 }
 
 // raw is a method frame; strings become short strings, byte slices stay as they are.

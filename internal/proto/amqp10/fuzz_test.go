@@ -47,12 +47,8 @@ func react(s proto.Session, ev *proto.Event, out []byte) []byte {
 	return out
 }
 
-// sameHoweverCut checks that the way bytes arrive in does not matter.
-func sameHoweverCut(t *testing.T, open func() proto.Session, in []byte, seed uint64) {
-	t.Helper()
-	cut := prototest.Cut{Open: open, React: react, Said: said}
-	cut.Same(t, in, seed)
-}
+// however checks that the way bytes arrive in does not matter.
+var however = prototest.Cut{React: react, Said: said}
 
 func FuzzClientFeed(f *testing.F) {
 	fixed := &Config{Target: Terminus{Address: "x"}, Source: Terminus{Address: "{topic}"}, FrameMax: minFrame, SessionWindow: 3}
@@ -79,8 +75,8 @@ func FuzzClientFeed(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, in []byte, seed uint64) {
 		for _, cfg := range []*Config{fixed, each} {
-			sameHoweverCut(t, func() proto.Session { return NewClient(cfg, "c") }, in, seed)
-			sameHoweverCut(t, func() proto.Session { return NewClient(cfg, "c") }, join(hello, in), seed)
+			however.Same(t, func() proto.Session { return NewClient(cfg, "c") }, in, seed)
+			however.Same(t, func() proto.Session { return NewClient(cfg, "c") }, join(hello, in), seed)
 		}
 	})
 }
@@ -102,8 +98,8 @@ func FuzzServerFeed(f *testing.F) {
 	}
 	cfg := &ServerConfig{MaxMessage: 100, FrameMax: minFrame, Credit: 3, ConfirmEvery: 2}
 	f.Fuzz(func(t *testing.T, in []byte, seed uint64) {
-		sameHoweverCut(t, func() proto.Session { return NewServer(cfg) }, in, seed)
-		sameHoweverCut(t, func() proto.Session { return NewServer(cfg) }, join(hello, in), seed)
+		however.Same(t, func() proto.Session { return NewServer(cfg) }, in, seed)
+		however.Same(t, func() proto.Session { return NewServer(cfg) }, join(hello, in), seed)
 	})
 }
 

@@ -13,6 +13,7 @@ import (
 var (
 	feedAll = prototest.FeedAll
 	says    = prototest.Says
+	final   = prototest.Final
 )
 
 // pair is a client and a server that are connected.
@@ -23,6 +24,8 @@ type pair struct {
 	said   []byte // by the client during the handshake
 }
 
+func (p *pair) line() prototest.Line { return prototest.Line{Client: p.client, Server: p.server} }
+
 // connect makes a pair of which the client is ready.
 func connect(tb testing.TB, cfg *Config, serverCfg *ServerConfig) *pair {
 	tb.Helper()
@@ -31,38 +34,18 @@ func connect(tb testing.TB, cfg *Config, serverCfg *ServerConfig) *pair {
 	}
 	p := &pair{client: NewClient(cfg, "c"), server: NewServer(serverCfg)}
 	p.server.Open(0, nil)
-	for up := p.client.Open(0, nil); len(up) > 0; {
-		p.said = append(p.said, up...)
-		_, down := feedAll(tb, p.server, up)
-		p.heard = append(p.heard, down...)
-		_, up = feedAll(tb, p.client, down)
-	}
+	_, _, p.said, p.heard = p.line().Exchange(tb, p.client.Open(0, nil))
 	if p.client.phase != ready {
 		tb.Fatalf("the client has come to phase %d", p.client.phase)
 	}
 	return p
 }
 
-// exchange carries bytes of the client, and all answers, until nobody has more to say. It returns what was reported.
+// exchange carries bytes of the client, and all answers, and returns what was reported.
 func (p *pair) exchange(tb testing.TB, up []byte) (atServer, atClient []proto.Event) {
 	tb.Helper()
-	for len(up) > 0 {
-		events, down := feedAll(tb, p.server, up)
-		atServer = append(atServer, events...)
-		events, up = feedAll(tb, p.client, down)
-		atClient = append(atClient, events...)
-	}
+	atServer, atClient, _, _ = p.line().Exchange(tb, up)
 	return atServer, atClient
-}
-
-// final feeds until an error ends the session.
-func final(tb testing.TB, s proto.Session, in []byte) (events []proto.Event, out []byte, err error) {
-	tb.Helper()
-	events, out, left, err := prototest.Feed(s, in)
-	if err == nil {
-		tb.Fatalf("no error; %d bytes left", left)
-	}
-	return events, out, err
 }
 
 func join(parts ...[]byte) []byte { return slices.Concat(parts...) }

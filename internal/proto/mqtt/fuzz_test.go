@@ -47,7 +47,7 @@ func FuzzClientFeed(f *testing.F) {
 			}
 			return out
 		}
-		(&prototest.Cut{Open: open, React: react}).Same(t, in, seed)
+		(&prototest.Cut{React: react}).Same(t, open, in, seed)
 	})
 }
 
@@ -74,6 +74,6 @@ func FuzzServerFeed(f *testing.F) {
 			}
 			return out
 		}
-		(&prototest.Cut{Open: open, React: react}).Same(t, in, seed)
+		(&prototest.Cut{React: react}).Same(t, open, in, seed)
 	})
 }

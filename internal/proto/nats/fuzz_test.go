@@ -31,12 +31,8 @@ func react(s proto.Session, ev *proto.Event, out []byte) []byte {
 	return out
 }
 
-// sameHoweverCut checks that the way bytes arrive in does not matter.
-func sameHoweverCut(t *testing.T, open func() proto.Session, in []byte, seed uint64) {
-	t.Helper()
-	cut := prototest.Cut{Open: open, React: react, Units: true}
-	cut.Same(t, in, seed)
-}
+// however checks that the way bytes arrive in does not matter.
+var however = prototest.Cut{React: react, Units: true}
 
 func FuzzClientFeed(f *testing.F) {
 	const hello = greeting + "PONG\r\n"
@@ -51,8 +47,8 @@ func FuzzClientFeed(f *testing.F) {
 		f.Add([]byte(in), uint64(1))
 	}
 	f.Fuzz(func(t *testing.T, in []byte, seed uint64) {
-		sameHoweverCut(t, func() proto.Session { return NewClient(&Config{}) }, in, seed)
-		sameHoweverCut(t, func() proto.Session { return NewClient(&Config{}) }, append([]byte(hello), in...), seed)
+		however.Same(t, func() proto.Session { return NewClient(&Config{}) }, in, seed)
+		however.Same(t, func() proto.Session { return NewClient(&Config{}) }, append([]byte(hello), in...), seed)
 	})
 }
 
@@ -69,8 +65,8 @@ func FuzzJetStreamFeed(f *testing.F) {
 	}
 	open := func() proto.Session { return NewJetStream(&Config{}, &testStream, "me") }
 	f.Fuzz(func(t *testing.T, in []byte, seed uint64) {
-		sameHoweverCut(t, open, append([]byte(greeting+"PONG\r\n"), in...), seed)
-		sameHoweverCut(t, open, append([]byte(hello), in...), seed)
+		however.Same(t, open, append([]byte(greeting+"PONG\r\n"), in...), seed)
+		however.Same(t, open, append([]byte(hello), in...), seed)
 	})
 }
 
@@ -87,8 +83,8 @@ func FuzzServerFeed(f *testing.F) {
 	}
 	cfg := &ServerConfig{MaxPayload: 100}
 	f.Fuzz(func(t *testing.T, in []byte, seed uint64) {
-		sameHoweverCut(t, func() proto.Session { return NewServer(cfg) }, in, seed)
-		sameHoweverCut(t, func() proto.Session { return NewServer(cfg) }, append([]byte(hello), in...), seed)
+		however.Same(t, func() proto.Session { return NewServer(cfg) }, in, seed)
+		however.Same(t, func() proto.Session { return NewServer(cfg) }, append([]byte(hello), in...), seed)
 	})
 }
 
@@ -116,22 +112,15 @@ func FuzzConversation(f *testing.F) {
 			c.AtServer(proto.Ready, "")
 			c.AtClient(proto.Ready, "")
 			c.Settle()
-			for i := 0; i+1 < len(program); i += 2 {
-				c.do(program[i], int(program[i+1]))
-			}
-			c.End()
+			c.Play(program, c.do)
 		}
 	})
 }
 
 // do carries out one instruction of the program.
-func (c *conversation) do(what byte, n int) {
-	var err error
+func (c *conversation) do(what byte, n int) (err error) {
 	subject := []string{"a", "a.b", "some.longer.subject"}[n%3]
-	payload := make([]byte, n*n/7)
-	for i := range payload {
-		payload[i] = byte(i * n)
-	}
+	payload := prototest.Filler(n*n/7, n)
 	switch what % 6 {
 	case 0:
 		c.token++
@@ -159,9 +148,7 @@ func (c *conversation) do(what byte, n int) {
 	case 5:
 		c.Carry(0, n)
 	}
-	if err != nil {
-		c.T.Fatal(err)
-	}
+	return err
 }
 
 // words are those that reports are expected in.

@@ -98,6 +98,26 @@ func (c *Conversation) reported(atServer bool, ev *proto.Event) {
 	*list = (*list)[1:]
 }
 
+// Play carries out a program of instructions of two bytes each by do, and ends. An error of do ends the test.
+func (c *Conversation) Play(program []byte, do func(what byte, n int) error) {
+	c.T.Helper()
+	for i := 0; i+1 < len(program); i += 2 {
+		if err := do(program[i], int(program[i+1])); err != nil {
+			c.T.Fatal(err)
+		}
+	}
+	c.End()
+}
+
+// Filler is a payload of so many bytes, which n makes different from others.
+func Filler(size, n int) []byte {
+	payload := make([]byte, size)
+	for i := range payload {
+		payload[i] = byte(i * n)
+	}
+	return payload
+}
+
 // End settles, and fails if something was never reported.
 func (c *Conversation) End() {
 	c.T.Helper()
@@ -117,6 +137,35 @@ func FeedAll(tb testing.TB, s proto.Session, in []byte) (events []proto.Event, o
 		tb.Fatalf("Feed(%q): %d bytes left, %v", in, left, err)
 	}
 	return events, out
+}
+
+// Final feeds until an error ends the session, which it must.
+func Final(tb testing.TB, s proto.Session, in []byte) (events []proto.Event, out []byte, err error) {
+	tb.Helper()
+	events, out, left, err := Feed(s, in)
+	if err == nil {
+		tb.Fatalf("no error; %d bytes left", left)
+	}
+	return events, out, err
+}
+
+// Line is a client and a server whose answers are carried at once.
+type Line struct {
+	Client, Server proto.Session
+}
+
+// Exchange carries bytes of the client, and all answers, until nobody has more to say. It returns what was reported, and all
+// that was said.
+func (l Line) Exchange(tb testing.TB, up []byte) (atServer, atClient []proto.Event, said, heard []byte) {
+	tb.Helper()
+	for len(up) > 0 {
+		said = append(said, up...)
+		events, down := FeedAll(tb, l.Server, up)
+		atServer, heard = append(atServer, events...), append(heard, down...)
+		events, up = FeedAll(tb, l.Client, down)
+		atClient = append(atClient, events...)
+	}
+	return atServer, atClient, said, heard
 }
 
 // Feed feeds until an error ends the session or more bytes would be needed; left is how many were not consumed then. What was

@@ -11,7 +11,6 @@ import (
 
 // Cut checks that the way in which bytes arrive does not matter to a session.
 type Cut struct {
-	Open  func() proto.Session // makes a fresh session
 	React func(s proto.Session, ev *proto.Event, out []byte) []byte
 	// Said, if set, turns what was sent into what must be the same: some protocols acknowledge more or less often.
 	Said func(out []byte) string
@@ -19,27 +18,26 @@ type Cut struct {
 	Units bool
 }
 
-// Same feeds in as a whole, in pieces of lengths that follow from seed, and (where it is short) byte by byte. What a
+// Same feeds in to sessions that open makes, as a whole, in pieces of lengths that follow from seed, and (where it is short) byte by byte. What a
 // session reports and says must be the same each time; only the number of silent steps may differ.
-func (c *Cut) Same(t *testing.T, in []byte, seed uint64) {
+func (c *Cut) Same(t *testing.T, open func() proto.Session, in []byte, seed uint64) {
 	t.Helper()
-	whole := c.transcript(t, in, func(left int) int { return left })
+	whole := c.transcript(t, open(), in, func(left int) int { return left })
 	random := rand.New(rand.NewPCG(seed, 0))
-	cut := c.transcript(t, in, func(left int) int { return 1 + random.IntN(min(left, 1+random.IntN(100))) })
+	cut := c.transcript(t, open(), in, func(left int) int { return 1 + random.IntN(min(left, 1+random.IntN(100))) })
 	if !slices.Equal(whole, cut) {
 		t.Errorf("in one piece: %q\nin many: %q", whole, cut)
 	}
 	if len(in) < 2000 {
-		if single := c.transcript(t, in, func(int) int { return 1 }); !slices.Equal(whole, single) {
+		if single := c.transcript(t, open(), in, func(int) int { return 1 }); !slices.Equal(whole, single) {
 			t.Errorf("in one piece: %q\nbyte by byte: %q", whole, single)
 		}
 	}
 }
 
 // transcript feeds in, cut into chunks by chunk, and returns all that happened, in words.
-func (c *Cut) transcript(t *testing.T, in []byte, chunk func(left int) int) (log []string) {
+func (c *Cut) transcript(t *testing.T, s proto.Session, in []byte, chunk func(left int) int) (log []string) {
 	t.Helper()
-	s := c.Open()
 	out := s.Open(0, nil)
 	var ev proto.Event
 	var buffered []byte

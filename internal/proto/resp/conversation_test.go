@@ -28,24 +28,17 @@ func FuzzConversation(f *testing.F) {
 			c.AtServer(proto.Ready, "")
 			c.AtClient(proto.Ready, "")
 			c.Settle()
-			for i := 0; i+1 < len(program); i += 2 {
-				c.do(program[i], int(program[i+1]))
-			}
-			c.End()
+			c.Play(program, c.do)
 		}
 	})
 }
 
 // do carries out one instruction of the program. Whatever makes the client report is settled at once, since deliveries
 // may overtake answers.
-func (c *conversation) do(what byte, n int) {
-	var err error
+func (c *conversation) do(what byte, n int) (err error) {
 	c.token++
 	topic := []string{"a", "a/b", "some/longer/topic"}[n%3]
-	payload := make([]byte, n*n/7)
-	for i := range payload {
-		payload[i] = byte(i * n)
-	}
+	payload := prototest.Filler(n*n/7, n)
 	switch what % 6 {
 	case 0:
 		c.Settle()
@@ -55,7 +48,7 @@ func (c *conversation) do(what byte, n int) {
 		c.Settle()
 	case 1:
 		if c.client.subscriber && !c.client.resp3 {
-			return
+			return nil
 		}
 		m := proto.Message{Token: c.token, Topic: []byte(topic), Payload: payload, QoS: uint8(n % 2)}
 		c.Up, err = c.client.Publish(&m, c.Up)
@@ -63,7 +56,7 @@ func (c *conversation) do(what byte, n int) {
 		c.answers = append(c.answers, uint64(m.QoS)*c.token)
 	case 2:
 		if len(c.server.subs) == 0 {
-			return
+			return nil
 		}
 		sub := c.server.subs[n%len(c.server.subs)]
 		c.Down, err = c.server.Publish(&proto.Message{Topic: []byte(topic), Payload: payload, Sub: sub.token}, c.Down)
@@ -78,9 +71,7 @@ func (c *conversation) do(what byte, n int) {
 	case 5:
 		c.Carry(0, n)
 	}
-	if err != nil {
-		c.T.Fatal(err)
-	}
+	return err
 }
 
 // words are those that reports are expected in. The answer to a message stands behind what was delivered until then.

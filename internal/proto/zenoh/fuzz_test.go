@@ -44,9 +44,10 @@ func FuzzClientFeed(f *testing.F) {
 		f.Add(in, uint64(1))
 	}
 	f.Fuzz(func(t *testing.T, in []byte, seed uint64) {
-		cut := &prototest.Cut{Open: func() proto.Session { return NewClient(&Config{MaxPayload: 1000}, "c") }, React: react}
-		cut.Same(t, in, seed)
-		cut.Same(t, slices.Concat(hello, in), seed)
+		open := func() proto.Session { return NewClient(&Config{MaxPayload: 1000}, "c") }
+		cut := &prototest.Cut{React: react}
+		cut.Same(t, open, in, seed)
+		cut.Same(t, open, slices.Concat(hello, in), seed)
 	})
 }
 
@@ -61,9 +62,10 @@ func FuzzServerFeed(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, in []byte, seed uint64) {
 		for _, cfg := range []*ServerConfig{{MaxPayload: 100, Batch: minBatch}, {User: "u", Password: "p"}} {
-			cut := &prototest.Cut{Open: func() proto.Session { return NewServer(cfg, 5) }, React: react}
-			cut.Same(t, in, seed)
-			cut.Same(t, slices.Concat(hello, in), seed)
+			open := func() proto.Session { return NewServer(cfg, 5) }
+			cut := &prototest.Cut{React: react}
+			cut.Same(t, open, in, seed)
+			cut.Same(t, open, slices.Concat(hello, in), seed)
 		}
 	})
 }
