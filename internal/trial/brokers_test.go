@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -112,13 +113,19 @@ func TestBrokers(t *testing.T) {
 	}
 }
 
+// here ends a test whose broker is not here, or takes many seconds to start where tests are to be short.
+func here(t *testing.T, s plan.Subject) {
+	t.Helper()
+	if testing.Short() && slices.Contains([]string{"rabbitmq", "artemis", "hivemq"}, s.Broker) {
+		t.Skip("takes seconds to start")
+	}
+	brokertest.Need(t, s)
+}
+
 // start starts a broker for the time of a test.
 func start(t *testing.T, s plan.Subject) (url string, g *guard.Guard) {
 	t.Helper()
-	brokertest.Need(t, s)
-	if testing.Short() && s.Broker != "redis" && s.Broker != "mosquitto" {
-		t.Skip("takes seconds to start")
-	}
+	here(t, s)
 	g = guardtest.Start(t)
 	i, err := broker.Start(t.Context(), s, broker.Options{Guard: g})
 	if err != nil {

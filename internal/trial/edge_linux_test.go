@@ -22,6 +22,7 @@ func TestJavaOnEdgeMachine(t *testing.T) {
 	}
 	for _, subject := range []string{"hivemq", "artemis"} {
 		t.Run(subject, func(t *testing.T) {
+			t.Parallel()
 			for _, r := range carriedOut(t, "scale", subject, "machine=1cpu-2gb", "matrix.load.publishers=[300]", "load.rate=1/s each", "connect.rate=60/s") {
 				switch killed := r.Checks.KilledForMemory; {
 				case killed != nil:

@@ -48,6 +48,7 @@ func TestOffline(t *testing.T) {
 // TestOutage: over real sockets, with both engines, a reset is known on both sides at once, and everything of QoS 1
 // arrives although connections are cut again and again.
 func TestOutage(t *testing.T) {
+	t.Parallel()
 	for _, kind := range []string{"loop", "goroutine"} {
 		for _, r := range inSmall(t, "outage", "mosquitto", "engine.kind="+kind, "matrix.load.qos=[1]", "load.publishers=5", "load.rate=200/s",
 			"outages.mttf=150ms", "outages.mttr=50ms", "connect.backoff=20ms", "phases.measure=1500ms", "phases.drain=3s") {

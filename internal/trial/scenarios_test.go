@@ -4,7 +4,6 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/mqlab/mqlab/internal/broker/brokertest"
 	"github.com/mqlab/mqlab/internal/engine"
 	"github.com/mqlab/mqlab/internal/guard/guardtest"
 	"github.com/mqlab/mqlab/internal/ledger"
@@ -47,7 +46,7 @@ func carriedOut(t *testing.T, name, subjects string, overrides ...string) []*run
 		t.Fatal(err)
 	}
 	for _, subject := range p.Subjects {
-		brokertest.Need(t, subject)
+		here(t, subject)
 	}
 	g := guardtest.Start(t)
 	w, err := run.Create(t.TempDir(), run.Manifest{ID: run.NewID(), Scenario: name, Plan: *p})
@@ -158,6 +157,7 @@ func TestChannels(t *testing.T) {
 
 // TestCompetingReceivers: AMQP 1.0 receivers of one queue of RabbitMQ share what is in it.
 func TestCompetingReceivers(t *testing.T) {
+	t.Parallel()
 	for _, r := range inSmall(t, "shared", "rabbitmq/amqp10", "matrix.load.subscribers=[3]", "load.rate=100/s", "load.qos=1") {
 		complete(t, r)
 		if pub := total(r, engine.Publishers); len(r.Members) != 3 || total(r, engine.Subscribers).Expected != pub.Offered {
@@ -168,6 +168,7 @@ func TestCompetingReceivers(t *testing.T) {
 
 // TestDurableSubscriptions: those of AMQP 1.0 at Artemis lose nothing when the broker is told to end.
 func TestDurableSubscriptions(t *testing.T) {
+	t.Parallel()
 	for _, r := range inSmall(t, "persistence", "artemis/amqp10", "load.publishers=2", "phases.measure=1s", "phases.drain=25s",
 		"matrix.faults=[restart 100ms at 300ms]", "matrix.broker.persistence=[\"on\"]", "matrix.connect.clean_start=[false]", "matrix.load.qos=[1]",
 		"connect.session_expiry=0s") {
@@ -184,6 +185,7 @@ func TestDurableSubscriptions(t *testing.T) {
 
 // TestMultiInstance: the pairs are dealt out to all brokers, and none of them hears of the others'.
 func TestMultiInstance(t *testing.T) {
+	t.Parallel()
 	for _, r := range inSmall(t, "multi-instance", "mosquitto", "load.publishers=7", "matrix.broker.instances=[1, 3]") {
 		complete(t, r)
 		several := slices.ContainsFunc(r.Broker.Config, func(s run.Setting) bool { return s.Key == "instances" && s.Value == "3" })
@@ -196,6 +198,7 @@ func TestMultiInstance(t *testing.T) {
 // TestPersistence: sessions that are kept on disk lose nothing of QoS 1 when the broker is told to end; a message may come twice.
 // A clean session, or a broker that keeps nothing, loses what came while its subscriber was away. All connections come back.
 func TestPersistence(t *testing.T) {
+	t.Parallel()
 	for _, r := range inSmall(t, "persistence", "mosquitto", "load.publishers=4", "phases.measure=1s", "phases.drain=2s",
 		"matrix.faults=[restart 100ms at 300ms, kill 100ms at 300ms]", "connect.clean_start=false", "load.qos=1") {
 		p, c, k := &r.Trial.Params, total(r, engine.Subscribers), r.Connections

@@ -1,12 +1,10 @@
 package trial_test
 
 import (
-	"slices"
 	"strings"
 	"testing"
 
 	"github.com/mqlab/mqlab/internal/broker"
-	"github.com/mqlab/mqlab/internal/broker/brokertest"
 	"github.com/mqlab/mqlab/internal/guard/guardtest"
 	"github.com/mqlab/mqlab/internal/ledger"
 	"github.com/mqlab/mqlab/internal/plan"
@@ -21,10 +19,7 @@ func subject(t *testing.T, text string) plan.Subject {
 		t.Fatal(err)
 	}
 	for one := &s; one != nil; one = one.Bridge {
-		if testing.Short() && slices.Contains([]string{"rabbitmq", "artemis"}, one.Broker) {
-			t.Skip("takes seconds to start")
-		}
-		brokertest.Need(t, *one)
+		here(t, *one)
 	}
 	return s
 }
