@@ -3,7 +3,7 @@ BIN      := bin/mqlab
 FUZZTIME ?= 10s
 export CGO_ENABLED ?= 0
 
-.PHONY: build demo test race lint bench peers fuzz brokers agents all-brokers clean
+.PHONY: build demo test race lint bench peers causes fuzz brokers agents all-brokers clean
 
 build: ## build the one static binary
 	$(GO) build -trimpath -o $(BIN) ./cmd/mqlab
@@ -30,6 +30,9 @@ bench: build ## paired ratios against other clients and plain C; takes minutes, 
 
 peers: ## the same work by mqlab and by other load generators that are installed; takes minutes
 	$(GO) run ./bench/peers
+
+causes: ## every cause of jitter made to happen, and named; twelve minutes, wants an idle machine
+	$(GO) run ./bench/causes
 
 fuzz: ## every fuzz target for FUZZTIME
 	scripts/fuzz $(FUZZTIME)

@@ -103,7 +103,7 @@ var clientScenarios = []scenario{
 		j.Retain, j.Churn = [...]int{1_500_000, 1_000_000, 1_200_000, 800_000, 1_800_000}[set], [...]int{1000, 700, 900, 500, 1500}[set]
 		return l.diagnosed(ctx, client{name: "python-paho", job: j})
 	}},
-	{name: "memory grows", want: diagnose.MemoryGrowth, needs: agentMissing("python-paho"), run: func(ctx context.Context, l *lab, set int) (*diagnose.Result, error) {
+	{name: "memory grows", want: diagnose.MemoryGrowth, with: diagnose.CPUContention, needs: agentMissing("python-paho"), run: func(ctx context.Context, l *lab, set int) (*diagnose.Result, error) {
 		j := every(intervals[set], 10)
 		j.GC, j.Churn = "off", int(intervals[set]/ms)*[...]int{150, 200, 250, 300, 400}[set]
 		return l.growing(ctx, client{name: "python-paho", job: j}, 3*time.Second)
