@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"slices"
 	"strings"
 
 	"github.com/mqlab/mqlab/internal/diagnose"
@@ -15,21 +14,6 @@ import (
 	"github.com/mqlab/mqlab/internal/findings"
 	"github.com/mqlab/mqlab/internal/run"
 )
-
-// runSaid is the diagnosis of a run, as JSON has it.
-type runSaid struct {
-	Run    string      `json:"run"`
-	Trials []trialSaid `json:"trials"`
-}
-
-// trialSaid is the diagnosis of one of its trials; without a verdict where it cannot be diagnosed.
-type trialSaid struct {
-	Trial   int      `json:"trial"`
-	Subject string   `json:"subject"`
-	Notes   []string `json:"notes,omitempty"`
-	Why     string   `json:"undiagnosed,omitempty"` // why there is no diagnosis
-	*diagnose.Said
-}
 
 // run diagnoses a run's folder: each trial, or that of --trial.
 func (f *diagnoseFlags) run(w io.Writer, dir string) error {
@@ -130,7 +114,7 @@ func readBeside(messages, beside string) (in *diagnose.Input, notes []string, er
 // tellRun prints the diagnosis of trials: of one in full, of several a paragraph each.
 func (f *diagnoseFlags) tellRun(w io.Writer, dir, id string, all []findings.Diagnosis) error {
 	if f.format == "json" {
-		return f.encode(w, f.runSaid(id, all))
+		return f.encode(w, findings.InWords(id, all, f.language))
 	}
 	width := terminalWidth(w)
 	for i := range all {
@@ -169,17 +153,4 @@ func (f *diagnoseFlags) inShort(d *findings.Diagnosis) string {
 		parts = append(parts, text)
 	}
 	return strings.Join(parts, "; ")
-}
-
-func (f *diagnoseFlags) runSaid(id string, all []findings.Diagnosis) any {
-	said := runSaid{Run: id, Trials: []trialSaid{}}
-	for i := range all {
-		d := &all[i]
-		t := trialSaid{Trial: d.Trial, Subject: d.Subject, Notes: slices.Clone(d.Notes), Why: d.Why}
-		if d.Result != nil {
-			t.Said = d.Result.In(f.language)
-		}
-		said.Trials = append(said.Trials, t)
-	}
-	return said
 }

@@ -50,6 +50,8 @@ var sources = []source{
 	{"quantiles", "JSON, of every distribution of times", "JSON fields of every distribution of times, such as latency.response", true, false},
 	{"fields", "JSON", "JSON fields", true, false},
 	{"keys", "scenario", "Keys of scenarios", true, false},
+	{"diagnosis", "JSON of diagnose", "JSON fields of mqlab diagnose", true, false},
+	{"clients", "JSON of run clients", "JSON fields of mqlab run clients", true, false},
 	{"probe", "probe", "Questions of a probe, and words of its answers", false, false},
 	{"checks", "check", "Rules of mqlab check", false, false},
 	{"links", "link", "Backends of links, and the HTTP API of mqlab link up", false, true},

@@ -7,6 +7,9 @@ import (
 	"time"
 
 	"github.com/mqlab/mqlab/internal/capacity"
+	"github.com/mqlab/mqlab/internal/clients"
+	"github.com/mqlab/mqlab/internal/diagnose"
+	"github.com/mqlab/mqlab/internal/findings"
 	"github.com/mqlab/mqlab/internal/gate"
 	"github.com/mqlab/mqlab/internal/summary"
 )
@@ -18,7 +21,8 @@ type field struct {
 	of   string // of a distribution: the path of that; else empty
 }
 
-// fields lists all fields of the JSON of report, with a gate, and those that compare has besides.
+// fields lists all fields of the JSON of report, with a gate, those that compare has besides, and those of other verbs: of diagnose below
+// "diagnosis", of run clients below "clients".
 func fields() []field {
 	list := fieldsOf(reflect.TypeFor[summary.Summary](), "", nil)
 	list = append(list, field{path: "searches"})
@@ -30,7 +34,14 @@ func fields() []field {
 			list = append(list, f)
 		}
 	}
-	return list
+	list = fieldsOf(reflect.TypeFor[diagnose.Said](), "diagnosis.", list)
+	for _, f := range fieldsOf(reflect.TypeFor[findings.RunSaid](), "diagnosis.", nil) {
+		if trial, ok := strings.CutPrefix(f.path, "diagnosis.trials."); !ok || !slices.Contains(list, field{path: "diagnosis." + trial}) {
+			list = append(list, f)
+		}
+	}
+	list = fieldsOf(reflect.TypeFor[clients.Result](), "clients.", list)
+	return fieldsOf(reflect.TypeFor[clients.Decision](), "clients.", list)
 }
 
 func fieldsOf(t reflect.Type, prefix string, list []field) []field {
