@@ -69,6 +69,17 @@ func examples() map[string]string {
 				{"c-libmosquitto", []Point{{50, 2.6e3}, {256, 3.3e3}, {1024, 3.6e3}, {10240, math.NaN()}, {102400, 68e3}, {1 << 20, 592e3}}},
 			}, High: 2e6,
 		}).SVG(),
+		"jitter": (&Jitter{
+			Labels: Labels{"Jitter", "A client that sleeps."}, Y: Axis{"round trip", Duration, ms},
+			Reaches: []Reach{{0, 1, 0.3e6, 0.4e6, 1.1e6, false}, {1, 2, 0.3e6, 10e6, 20e6, true}, {2, 3, math.NaN(), math.NaN(), math.NaN(), true}, {3, 4, 9e6, 20e6, 21e6, false}},
+			Bins:    []Bin{{0.3e6, 0.5e6, 50}, {0.5e6, 1.2e6, 3}, {9e6, 11e6, 20}, {19e6, 21e6, 30}},
+			Levels:  []Level{{0.4e6, "0.4 ms (51 %)"}, {10e6, "10 ms (20 %)"}, {20e6, "20 ms (29 %)"}},
+			Marks:   []Mark{{"gc_pause", 1.2, 1.4}, {"host_noise", 3.1, 3.1}},
+		}).SVG(),
+		"correlogram": (&Correlogram{
+			Labels: Labels{"Rhythm", "Every third."}, Step: 0.1, Values: []float64{-0.1, -0.2, 0.8, -0.1, math.NaN(), 0.6, 0.02, -0.1}, Bound: 0.15,
+			Peaks: []Level{{0.3, "300 ms"}, {0.6, "600 ms"}},
+		}).SVG(),
 		"saturation": (&Saturation{
 			Labels: Labels{"Saturation", "Two subjects."}, Latency: "response p99",
 			Paths: []Path{
@@ -336,6 +347,8 @@ func FuzzCharts(f *testing.F) {
 			(&Bars{Labels: l, X: y, Higher: n%2 == 0, Bars: []Bar{{name, a, b, c, name}, {"b", b, a, c, ""}}}).SVG(),
 			(&Saturation{l, name, []Path{{name, loads, a}}}).SVG(),
 			(&Stack{l, y, []string{name, "b"}, []Pile{{name, []float64{a, b, c}, name}, {"o", nil, ""}}}).SVG(),
+			(&Jitter{l, y, []Reach{{a, b, c, a, b, true}, {0, 1, a, b, c, false}}, []Bin{{a, b, c}, {b, c, a}}, []Level{{a, name}, {b, name}}, marks}).SVG(),
+			(&Correlogram{l, a, []float64{a, b, c}, b, []Level{{c, name}}}).SVG(),
 			(&Sweep{Labels: l, X: y, Y: y, Lines: []Series{{name, points}, {"o", points}}, Low: a, High: b}).SVG(),
 		} {
 			checkWellFormed(t, svg)

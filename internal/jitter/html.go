@@ -1,9 +1,12 @@
 package jitter
 
 import (
+	"fmt"
 	"io"
+	"math"
 	"strings"
 
+	"github.com/mqlab/mqlab/internal/chart"
 	"github.com/mqlab/mqlab/internal/diagnose"
 	"github.com/mqlab/mqlab/internal/report"
 	"github.com/mqlab/mqlab/internal/summary"
@@ -34,9 +37,13 @@ func HTML(w io.Writer, r *Report, command []string, explain func(word string) st
 // Answer is the outcome in one sentence; doubtful: it is hardly one.
 func (r *Report) Answer() (text string, doubtful bool) {
 	var best, worst *CaseReport
+	invalid := ""
+	n := 0
 	for i := range r.Cases {
 		c := &r.Cases[i]
 		if c.Validity == summary.Invalid || c.Service.Arrived == nil {
+			n++
+			invalid = fmt.Sprintf(" %d of %s gave no valid result.", n, plural(len(r.Cases), "case"))
 			continue
 		}
 		if best == nil || c.Service.Arrived.Deviation < best.Service.Arrived.Deviation {
@@ -50,10 +57,10 @@ func (r *Report) Answer() (text string, doubtful bool) {
 	case best == nil:
 		return "No case gave a valid result.", true
 	case best == worst:
-		return best.Name + ": standard deviation " + Duration(best.Service.Arrived.Deviation) + "; cause: " + best.causeCell() + ".", false
+		return best.Name + ": standard deviation " + Duration(best.Service.Arrived.Deviation) + "; cause: " + best.causeCell() + "." + invalid, n > 0
 	}
 	return "Least jitter: " + best.Name + ", standard deviation " + Duration(best.Service.Arrived.Deviation) + "; most: " + worst.Name + ", " +
-		Duration(worst.Service.Arrived.Deviation) + " (" + worst.causeCell() + ").", false
+		Duration(worst.Service.Arrived.Deviation) + " (" + worst.causeCell() + ")." + invalid, n > 0
 }
 
 func (r *Report) tables(p *report.Page) {
@@ -112,5 +119,44 @@ func (o *Round) findingsPage(p *report.Page) {
 	}
 }
 
-// charts of a round.
-func charts(*CaseReport, *Round) []report.Drawing { return nil }
+// charts of a round: latency over time with its histogram, modes and when causes were at work; and the rhythm.
+func charts(c *CaseReport, o *Round) []report.Drawing {
+	value := func(ns float64) string { return Duration(ns) }
+	j := chart.Jitter{
+		Labels: chart.Labels{Title: "Round trip over time: " + c.Name, Desc: "Least, median and longest round trip over time, their histogram, modes, and when causes were at work."},
+		Y:      chart.Axis{Name: "round trip", Ticks: chart.Duration, Value: value},
+	}
+	for _, s := range o.Timeline {
+		r := chart.Reach{From: seconds(s.From), To: seconds(s.To), Low: math.NaN(), Mid: math.NaN(), High: math.NaN(), Lost: s.Lost > 0}
+		if s.Count > 0 {
+			r.Low, r.Mid, r.High = float64(s.Min), float64(s.P50), float64(s.Max)
+		}
+		j.Reaches = append(j.Reaches, r)
+	}
+	for _, b := range o.Histogram {
+		j.Bins = append(j.Bins, chart.Bin{From: float64(b.From), To: float64(b.To), Count: float64(b.Count)})
+	}
+	for _, m := range o.Modes {
+		j.Levels = append(j.Levels, chart.Level{At: float64(m.At), Name: Duration(float64(m.At)) + " (" + percent(m.Share) + ")"})
+	}
+	for _, m := range o.Marks {
+		j.Marks = append(j.Marks, chart.Mark{Kind: string(m.Cause), From: seconds(m.From), To: seconds(m.To)})
+	}
+	if b := o.Burst; b != nil {
+		j.Marks = append(j.Marks, chart.Mark{Kind: "burst", From: seconds(b.At)})
+	}
+	drawings := []report.Drawing{{SVG: j.SVG(), Caption: "Round trip over time, and how often"}}
+	if y := o.Rhythm; y != nil {
+		r := chart.Correlogram{
+			Labels: chart.Labels{Title: "Rhythm of " + c.Name, Desc: "Autocorrelation of round trips; between the dashed lines is chance."},
+			Step:   seconds(int64(c.Interval)), Values: y.Lags, Bound: y.Bound,
+		}
+		for _, b := range y.Peaks {
+			r.Peaks = append(r.Peaks, chart.Level{At: seconds(b.After), Name: Duration(float64(b.After))})
+		}
+		drawings = append(drawings, report.Drawing{SVG: r.SVG(), Caption: "How alike messages are to those before: between the dashed lines is chance"})
+	}
+	return drawings
+}
+
+func seconds(ns int64) float64 { return float64(ns) / 1e9 }
