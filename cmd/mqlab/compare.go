@@ -22,7 +22,8 @@ func newCompare() *cobra.Command {
 		Long: `Compare runs by the statistics that are used within a run. A subject that
 several runs have is compared with itself; where no subject is in two runs, all
 of one load are compared with each other. What differs besides the results
-(host, versions, configuration, parameters) is shown first.
+(host, versions, configuration, parameters) is shown first. Two runs of clients
+are compared library by library, with the same payload and QoS.
 
 Exit codes: 0 compared, 1 failed, 2 usage, 4 not comparable: another load,
 guarantee or machine, or nothing valid; the reason is told.`,
@@ -36,19 +37,26 @@ guarantee or machine, or nothing valid; the reason is told.`,
 			if !slices.Contains(report.AcrossFormats, format) {
 				return usageError("unknown format %q: there are %s", format, strings.Join(report.AcrossFormats, ", "))
 			}
-			var runs []*summary.Summary
+			var opened []*run.Run
 			for _, dir := range args {
 				r, err := run.Open(dir)
 				if err != nil {
 					return err
 				}
+				opened = append(opened, r)
+			}
+			out := cmd.OutOrStdout()
+			if is, err := compareClients(out, format, opened, anyHost); is {
+				return err
+			}
+			var runs []*summary.Summary
+			for _, r := range opened {
 				runs = append(runs, summary.Of(r))
 			}
 			a, err := summary.CompareRuns(runs, anyHost)
 			if err != nil {
 				return exitError{exitInvalid, notComparable(err)}
 			}
-			out := cmd.OutOrStdout()
 			return report.WriteAcross(out, format, a, report.Options{Color: colours(out)})
 		},
 	}

@@ -8,6 +8,7 @@ package clients
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 
 	"github.com/mqlab/mqlab/internal/stat"
@@ -158,6 +159,20 @@ func (r *Result) Cell(client string, payload, qos int) *Cell {
 type Point struct {
 	Payload int `json:"payload_bytes"`
 	QoS     int `json:"qos"`
+}
+
+// String names a point: "256 B, QoS 0".
+func (p Point) String() string { return fmt.Sprintf("%s, QoS %d", Size(p.Payload), p.QoS) }
+
+// Size writes a payload exactly, in the largest unit that allows that.
+func Size(n int) string {
+	switch {
+	case n >= 1<<20 && n%(1<<20) == 0:
+		return fmt.Sprintf("%d MiB", n>>20)
+	case n >= 1<<10 && n%(1<<10) == 0:
+		return fmt.Sprintf("%d KiB", n>>10)
+	}
+	return fmt.Sprintf("%d B", n)
 }
 
 // Points are those of the cells, in their order.

@@ -53,7 +53,7 @@ func (p *page) head() {
 	}
 	var payloads, qos []string
 	for _, x := range p.points {
-		if s := size(x.Payload); !slices.Contains(payloads, s) {
+		if s := clients.Size(x.Payload); !slices.Contains(payloads, s) {
 			payloads = append(payloads, s)
 		}
 		if s := fmt.Sprint(x.QoS); !slices.Contains(qos, s) {
@@ -139,7 +139,7 @@ func (p *page) each(heading string, intro []string, fill func(clients.Point)) {
 			fill(x)
 			continue
 		}
-		p.Fold(pointWords(x), i < openPoints, func() { fill(x) })
+		p.Fold(x.String(), i < openPoints, func() { fill(x) })
 	}
 	if len(few) < len(p.points) {
 		p.Say("Other payloads: mqlab report --trials, or --format html, csv or json.")
@@ -151,7 +151,7 @@ func (p *page) validity() {
 	var rows [][]string
 	for i := range p.r.Cells {
 		if c := &p.r.Cells[i]; c.Invalid != "" {
-			rows = append(rows, []string{c.Client, pointWords(clients.Point{Payload: c.Payload, QoS: c.QoS}), "invalid", c.Invalid})
+			rows = append(rows, []string{c.Client, (clients.Point{Payload: c.Payload, QoS: c.QoS}).String(), "invalid", c.Invalid})
 		}
 	}
 	rows = append(rows, p.invalid...)

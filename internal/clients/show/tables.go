@@ -61,7 +61,7 @@ func (p *page) payloadTable(words string, at []clients.Point, floors bool, cell 
 	for part := range slices.Chunk(at, (len(at)+parts-1)/parts) {
 		head, rows := []string{"client"}, [][]string{}
 		for _, x := range part {
-			head = append(head, size(x.Payload))
+			head = append(head, clients.Size(x.Payload))
 		}
 		for _, k := range p.r.Clients {
 			if row, known := p.payloadRow(k.Name, part, cell); known && (floors || !k.Floor) {

@@ -35,25 +35,12 @@ func orUnknown(v float64) string {
 	return duration(v)
 }
 
-// size writes a payload exactly.
-func size(n int) string {
-	switch {
-	case n >= 1<<20 && n%(1<<20) == 0:
-		return fmt.Sprintf("%d MiB", n>>20)
-	case n >= 1<<10 && n%(1<<10) == 0:
-		return fmt.Sprintf("%d KiB", n>>10)
-	}
-	return fmt.Sprintf("%d B", n)
-}
-
-func pointWords(p clients.Point) string { return fmt.Sprintf("%s, QoS %d", size(p.Payload), p.QoS) }
-
 // among names a point by what sets it apart from the others.
 func among(p clients.Point, points []clients.Point) string {
 	if !slices.ContainsFunc(points, func(x clients.Point) bool { return x.QoS != p.QoS }) {
-		return size(p.Payload)
+		return clients.Size(p.Payload)
 	}
-	return pointWords(p)
+	return p.String()
 }
 
 func median(f *clients.Figure) string {
