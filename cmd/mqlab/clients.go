@@ -65,6 +65,13 @@ interrupted (what was measured so far is kept and reported).`,
 			return f.run(cmd.Context(), cmd.OutOrStdout(), o)
 		},
 	}
+	f.register(cmd)
+	cmd.Flags().StringVar(&f.out, "out", runsDir, "folder that the run's folder is made in")
+	return cmd
+}
+
+// register adds the flags that say what is compared.
+func (f *clientsFlags) register(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringSliceVar(&f.only, "clients", nil, "only these: "+strings.Join(agentNames(), ", "))
 	flags.StringVar(&f.protocol, "protocol", agent.MQTT, "mqtt, amqp091, nats or redis")
@@ -80,9 +87,7 @@ interrupted (what was measured so far is kept and reported).`,
 	flags.StringVar(&f.job.GC, "gc", "", "of Python: default, thresholds, frozen, off")
 	flags.IntVar(&f.job.Retain, "retain", 0, "of Python: containers that the program keeps")
 	flags.BoolVar(&f.nodelay, "nodelay", false, "set TCP_NODELAY in the client")
-	flags.StringVar(&f.out, "out", runsDir, "folder that the run's folder is made in")
 	flags.BoolVar(&f.json, "json", false, "print JSON")
-	return cmd
 }
 
 func agentNames() (names []string) {

@@ -28,6 +28,7 @@ func newPlan() *cobra.Command {
 			return plan.Print(cmd.OutOrStdout(), p, terminalWidth(cmd.OutOrStdout()))
 		},
 	}
+	cmd.AddCommand(newPlanClients())
 	flags.register(cmd)
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return cmd

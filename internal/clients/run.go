@@ -175,8 +175,7 @@ func (s *session) paired(ctx context.Context, n int, round *int) {
 	for i, p := range list {
 		clients[i] = p.client
 	}
-	interval := s.pairedInterval()
-	n = max(min(n, fewest), int(min(1, pairedStretch*float64(s.o.Interval)/float64(interval))*float64(n)))
+	n, interval := s.singles(n)
 	load := instrument.Load{Messages: n, Payload: s.payload, QoS: s.qos, First: s.next}
 	sent, errs := instrument.Paired(ctx, clients, load, interval, s.random.Uint64())
 	for i, p := range list {
@@ -198,8 +197,11 @@ const (
 	fewest        = 20
 )
 
-func (s *session) pairedInterval() time.Duration {
-	return max(s.o.Interval, time.Duration(float64(s.payload)/pairedBytes*1e9))
+// singles are how many single messages each client gets instead of n, and the interval between two of them, whomever they go to.
+func (s *session) singles(n int) (number int, interval time.Duration) {
+	interval = max(s.o.Interval, time.Duration(float64(s.payload)/pairedBytes*1e9))
+	part := min(1, pairedStretch*float64(s.o.Interval)/float64(interval))
+	return max(min(n, fewest), int(part*float64(n))), interval
 }
 
 // drainBytes bounds what is queued in a socket: a kernel holds no more for sure.

@@ -1,0 +1,81 @@
+package clients
+
+import "time"
+
+// Plan is what a comparison would do.
+type Plan struct {
+	Clients  []string      `json:"clients"`
+	Floors   []string      `json:"floors"`
+	Protocol string        `json:"protocol"`
+	Points   []PlannedStep `json:"points"`
+	Estimate time.Duration `json:"estimate_ns"` // if all clients are installed
+}
+
+// PlannedStep is all clients at one point.
+type PlannedStep struct {
+	Point
+	Modes    []PlannedMode `json:"modes"`
+	Estimate time.Duration `json:"estimate_ns"`
+}
+
+// PlannedMode is what every client gets in a mode.
+type PlannedMode struct {
+	Mode     Mode          `json:"mode"`
+	Rounds   int           `json:"rounds"`
+	Messages int           `json:"messages"` // of a round
+	Interval time.Duration `json:"interval_ns,omitempty"`
+	Estimate time.Duration `json:"estimate_ns"` // for all clients
+}
+
+// What estimates assume, by what was seen: the start of a client; what a client needs around a drain or a burst; its work per message, and
+// per byte.
+const (
+	startTime  = 350 * time.Millisecond
+	aroundTime = 15 * time.Millisecond
+	workTime   = 15 * time.Microsecond
+	byteTime   = 1.2 // ns
+)
+
+// PlanOf says what a comparison would do, and about how long it takes.
+func PlanOf(o *Options) *Plan {
+	p := &Plan{Protocol: o.Protocol, Clients: []string{}, Floors: []string{}}
+	for _, a := range o.Clients {
+		if a.Floor {
+			p.Floors = append(p.Floors, a.Name)
+		} else {
+			p.Clients = append(p.Clients, a.Name)
+		}
+	}
+	for _, qos := range o.QoS {
+		for _, payload := range o.Payloads {
+			step := o.step(Point{payload, qos})
+			p.Points = append(p.Points, step)
+			p.Estimate += step.Estimate
+		}
+	}
+	return p
+}
+
+// step plans a point, as session.run carries it out.
+func (o *Options) step(at Point) PlannedStep {
+	s := &session{o: o, payload: at.Payload}
+	n := time.Duration(len(o.Clients))
+	busy := time.Duration(s.drained()) * (workTime + time.Duration(byteTime*float64(at.Payload)))
+	warm, _ := s.singles(warmUp)
+	lone, every := s.singles(o.Lone)
+	traced := max(s.interval(), n*o.Interval)
+	step := PlannedStep{Point: at, Estimate: n*startTime + n*time.Duration(warm)*every}
+	for _, m := range []PlannedMode{
+		{PairedMode, o.Rounds, lone, every, n * time.Duration(o.Rounds*lone) * every},
+		{DrainMode, o.Rounds, s.drained(), 0, n * time.Duration(o.Rounds) * (aroundTime + busy)},
+		{PacedMode, 1, o.Paced, s.interval(), n * time.Duration(o.Paced) * s.interval()},
+		{BurstMode, o.Bursts, s.drained(), 0, n * time.Duration(o.Bursts) * (aroundTime + busy)},
+		{BreakdownMode, 1, o.Traced, traced, n * (time.Duration(o.Traced)*traced + aroundTime + busy)},
+	} {
+		if o.has(m.Mode) && m.Rounds > 0 && m.Messages > 0 {
+			step.Modes = append(step.Modes, m)
+			step.Estimate += m.Estimate
+		}
+	}
+	return step
+}
