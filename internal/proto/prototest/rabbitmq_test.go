@@ -3,7 +3,6 @@ package prototest_test
 import (
 	"bytes"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"os"
@@ -65,10 +64,6 @@ type rabbitHost struct {
 var rabbit rabbitHost
 
 func TestMain(m *testing.M) {
-	// These tests wait for brokers, and for silence, far more than they compute.
-	if err := flag.Set("test.parallel", "4"); err != nil {
-		panic(err)
-	}
 	code := m.Run()
 	if err := rabbit.stop(); err != nil {
 		fmt.Fprintln(os.Stderr, "rabbitmq does not stop:", err)
