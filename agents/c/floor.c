@@ -114,7 +114,7 @@ static struct connection *opened(size_t size)
 	struct connection *c = (struct connection *)calloc(1, sizeof *c);
 	c->size = size;
 	c->buffer = (unsigned char *)malloc(size);
-	if (agent_connections() == 1)
+	if (!*agent_text("by", ""))
 		memset(c->buffer, 0, size); /* no page faults later */
 	memset(&address, 0, sizeof address);
 	address.sin_family = AF_INET;
@@ -137,7 +137,7 @@ int main(void)
 	pthread_t thread;
 	everybody = epoll_create1(0);
 	for (long long i = 0; i < n; i++) {
-		struct connection *c = opened(n == 1 ? 1 << 22 : 1 << 14);
+		struct connection *c = opened(*agent_text("by", "") ? 1 << 14 : 1 << 22);
 		struct epoll_event e = {EPOLLIN, {.ptr = c}};
 		if (threads)
 			pthread_create(&thread, NULL, reader, c);

@@ -19,6 +19,10 @@ static int on_message(void *context, char *topic, int length, MQTTAsync_message 
 static void on_failure(void *context, MQTTAsync_failureData *d)
 {
 	(void)context;
+	/* effort: end */
+	if (agent_reconnects()) /* the library tries again */
+		return;
+	/* effort: c-paho */
 	agent_fail("connecting or subscribing failed", d ? d->code : 0);
 /* effort: end */
 }

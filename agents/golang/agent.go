@@ -50,6 +50,7 @@ type job struct {
 	Log       int    `json:"log"`
 
 	Connections int    `json:"connections"`
+	By          string `json:"by"` // not "": these are several
 	Reconnect   string `json:"reconnect"`
 
 	Publish      string `json:"publish"` // a topic to publish to on a schedule

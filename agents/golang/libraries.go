@@ -197,7 +197,7 @@ func floor(a *agent) error {
 
 func (a *agent) read(conn net.Conn) {
 	buffer := make([]byte, 1<<22)
-	if a.Connections > 1 {
+	if a.By != "" {
 		buffer = make([]byte, 1<<14) // it grows where a packet needs it
 	}
 	n := 0

@@ -16,7 +16,7 @@ function connect(agent, job, i) {
     host: job.host, port: job.port, clientId: agent.clientId(i), keepalive: job.keepalive || 60, protocolVersion: 4,
   };
   const client = mqtt.connect(options);
-  client.on('error', (e) => agent.fail(e.message));
+  client.on('error', (e) => { if (!job.reconnect) agent.fail(e.message); });
   client.on('message', (topic, payload) => agent.received(payload));
   client.once('connect', () => client.subscribe(job.topic, { qos: job.qos || 0 }, (e) => { if (e) agent.fail(e.message); else agent.ready(); }));
   // effort: end

@@ -41,6 +41,7 @@ type clientsFlags struct {
 	work     time.Duration
 	nodelay  bool
 	modes    []string
+	variants clientsVariants
 }
 
 func newRunClients() *cobra.Command {
@@ -54,10 +55,17 @@ as it is and a broker that measures. What is not installed is named with what to
 install (make agents). Clients are kept on one core, in real-time priority where
 that is allowed; what cannot be told apart is shown so.
 
+Options of the clients (--list) are given to all; one that has not what is asked
+for is left out and named. --connections, --leak, --reconnect and --block are
+experiments of their own: without --modes they are all that is done.
+
 Exit codes: 0 done, 1 failed, 2 usage, 4 a client gave no valid result, 130
 interrupted (what was measured so far is kept and reported).`,
 		Args: atMost(0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if f.variants.list {
+				return listClients(cmd.OutOrStdout())
+			}
 			o, err := f.options(cmd)
 			if err != nil {
 				return err
@@ -81,12 +89,13 @@ func (f *clientsFlags) register(cmd *cobra.Command) {
 	flags.StringSliceVar(&f.modes, "modes", nil, "only these: "+strings.Join(modeNames(), ", "))
 	flags.BoolVar(&f.quick, "quick", false, "256 bytes only, and half of the rounds' messages")
 	flags.Uint64Var(&f.seed, "seed", 0, "for the same order of clients again")
-	flags.StringVar(&f.job.Callback, "callback", "", "queue = the callback hands over to another thread")
+	flags.StringVar(&f.job.Callback, "callback", "", "queue = the callback hands over to another thread; block = it sleeps")
 	flags.DurationVar(&f.work, "work", 0, "what a message costs the program")
 	flags.StringVar(&f.job.Loop, "loop", "", "how the library runs: start, forever, own, sleep")
 	flags.StringVar(&f.job.GC, "gc", "", "of Python: default, thresholds, frozen, off")
 	flags.IntVar(&f.job.Retain, "retain", 0, "of Python: containers that the program keeps")
 	flags.BoolVar(&f.nodelay, "nodelay", false, "set TCP_NODELAY in the client")
+	f.variants.flags(flags)
 	flags.BoolVar(&f.json, "json", false, "print JSON")
 }
 
@@ -112,9 +121,9 @@ func (f *clientsFlags) options(cmd *cobra.Command) (*clients.Options, error) {
 	}
 	if f.quick {
 		o.Lone, o.Drain, o.Paced, o.Traced = o.Lone/2, o.Drain/2, o.Paced/2, o.Traced/2
-		if !cmd.Flags().Changed("payload") {
-			f.payloads = []string{"256B"}
-		}
+	}
+	if (f.quick || f.variants.experiments() && f.modes == nil) && !cmd.Flags().Changed("payload") {
+		f.payloads = []string{"256B"}
 	}
 	if !cmd.Flags().Changed("seed") {
 		o.Seed = rand.Uint64N(1 << 53)
@@ -127,6 +136,9 @@ func (f *clientsFlags) options(cmd *cobra.Command) (*clients.Options, error) {
 		o.Job.NoDelay = 1
 	}
 	if err := f.check(); err != nil {
+		return nil, err
+	}
+	if err := f.variants.apply(o); err != nil {
 		return nil, err
 	}
 	for _, text := range f.payloads {
@@ -171,7 +183,7 @@ func (f *clientsFlags) check() error {
 		flag, value string
 		of          []string
 	}{
-		{"callback", f.job.Callback, []string{"", "queue"}},
+		{"callback", f.job.Callback, []string{"", "queue", "block"}},
 		{"loop", f.job.Loop, []string{"", "start", "forever", "own", "sleep"}},
 		{"gc", f.job.GC, []string{"", "default", "thresholds", "frozen", "off"}},
 	}

@@ -87,17 +87,18 @@ type Done struct {
 // Process is a running agent.
 type Process struct {
 	*Built
-	Library string // and Version, as the agent says
-	Version string
-	PID     int
-	cmd     *exec.Cmd
-	reap    sync.Once
-	stdin   io.WriteCloser
-	events  chan event
-	words   *lastWords
-	guard   *guard.Guard
-	folder  string // of its samples
-	began   int64
+	Library  string // and Version, as the agent says
+	Version  string
+	PID      int
+	cmd      *exec.Cmd
+	reap     sync.Once
+	stdin    io.WriteCloser
+	events   chan event
+	words    *lastWords
+	guard    *guard.Guard
+	folder   string // of its samples
+	capacity int    // of these
+	began    int64
 }
 
 // The times that an agent may take; a library that needs longer hangs.
@@ -114,6 +115,7 @@ func Start(ctx context.Context, g *guard.Guard, b *Built, job Job) (p *Process, 
 		return nil, err
 	}
 	job.Protocol, job.Samples = 1, p.file()
+	p.capacity = job.Capacity
 	if err := p.start(ctx, &job); err != nil {
 		return nil, errors.Join(err, g.RemoveDir(p.folder))
 	}
@@ -273,6 +275,30 @@ func (p *Process) SettleAfter(ctx context.Context, n uint64, quiet time.Duration
 			return
 		case <-tick.C:
 		}
+	}
+}
+
+// SettleAll waits until several agents together have taken n samples, or until none took any for a while.
+func SettleAll(ctx context.Context, list []*Process, n uint64) {
+	const look = 20 * time.Millisecond
+	const still = 50
+	last := uint64(0)
+	for same := 0; same < still && ctx.Err() == nil; same++ {
+		taken, tells := uint64(0), true
+		for _, p := range list {
+			if p.Language == Node { // it tells at its end only: it is done when it does not run
+				tells, taken = false, taken+uint64(p.ran())
+				continue
+			}
+			taken += p.Taken()
+		}
+		if tells && taken >= n {
+			return
+		}
+		if taken != last {
+			last, same = taken, 0
+		}
+		time.Sleep(look)
 	}
 }
 

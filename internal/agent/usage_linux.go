@@ -43,12 +43,16 @@ func (p *Process) ran() time.Duration {
 }
 
 // Memory is what the process takes, in bytes: its own memory, and of what it shares its proportion; where the kernel does not tell that,
-// all that is resident.
+// all that is resident. The file of samples, which is ours, is left out, but for Node, which keeps a copy that is not told apart.
 func (p *Process) Memory() uint64 {
-	if bytes, err := procstat.Host.Proportional(p.PID); err == nil {
-		return bytes
+	bytes, err := procstat.Host.Proportional(p.PID)
+	if err != nil {
+		bytes = p.Usage().ResidentKiB * 1024
 	}
-	return p.Usage().ResidentKiB * 1024
+	if samples := uint64(headerSize + recordSize*p.capacity); p.Language != Node && bytes > samples {
+		bytes -= samples
+	}
+	return bytes
 }
 
 // Sub is what was used since an earlier reading; memory and threads are those of now.

@@ -43,6 +43,9 @@ type taken struct {
 	untraced   string // why there are none
 	calls      *uint64
 	callsDrain *float64 // per message
+
+	allocated   *agent.Done // of a process that counts them; nil = none did
+	allocatedBy int         // messages
 }
 
 // received are the callbacks by the number of their message; an error if one came twice, or of a message that was not sent.
@@ -172,10 +175,15 @@ func (c *Cell) foldUsage(k *taken) {
 	if k.done != nil {
 		c.QueueDrops = k.done.QueueDrops
 	}
-	if d := k.done; d != nil && d.Allocations != nil && k.messages > 0 {
-		c.Allocations = new(float64(*d.Allocations) / float64(k.messages))
+	if d, n := k.done, k.messages; d != nil && n > 0 {
+		if k.allocated != nil {
+			d, n = k.allocated, k.allocatedBy
+		}
+		if d.Allocations != nil {
+			c.Allocations = new(float64(*d.Allocations) / float64(n))
+		}
 		if d.AllocatedBytes != nil {
-			c.Allocated = new(float64(*d.AllocatedBytes) / float64(k.messages))
+			c.Allocated = new(float64(*d.AllocatedBytes) / float64(n))
 		}
 	}
 	for _, r := range k.samples.Records {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/mqlab/mqlab/internal/agent"
 	"github.com/mqlab/mqlab/internal/clock"
 	"github.com/mqlab/mqlab/internal/instrument"
 	"github.com/mqlab/mqlab/internal/ktrace"
@@ -19,10 +20,14 @@ const (
 	PacedMode     Mode = "paced"     // on a schedule, one client alone
 	BurstMode     Mode = "burst"     // as fast as the client takes them: throughput, never ranked
 	BreakdownMode Mode = "breakdown" // one at a time, watched by the kernel: where the time goes
+
+	AllocationsMode Mode = "allocations" // in a process of its own, by a counter put before the program
 )
 
 // Modes are all modes, in the order in which they are carried out.
-func Modes() []Mode { return []Mode{PairedMode, DrainMode, PacedMode, BurstMode, BreakdownMode} }
+func Modes() []Mode {
+	return []Mode{PairedMode, DrainMode, PacedMode, BurstMode, BreakdownMode, AllocationsMode}
+}
 
 // The least interval between two messages to a client, and the rate in bytes that it grows with.
 const (
@@ -108,6 +113,40 @@ func (s *session) trace(ctx context.Context, p *present) {
 	p.process.Settle(ctx, uint64(p.taken.messages))
 	p.taken.callsDrain = new(float64(counter.Calls()-before) / float64(d.Messages))
 }
+
+// allocations has a process of its own count what it allocates: counting costs time.
+func (s *session) allocations(ctx context.Context, p *present) {
+	if !p.built.Options().Allocation || s.o.Allocator != "" {
+		return
+	}
+	count := func() (*agent.Done, error) {
+		b, err := agent.Counting(ctx, p.built, s.o.Folder)
+		if err != nil {
+			return nil, err
+		}
+		job := s.o.Job
+		job.QoS, job.CountFrom = int(s.qos), beforeCounting
+		g, err := s.o.open(ctx, s.g, b, job, 1, "")
+		if err != nil {
+			return nil, err
+		}
+		defer g.close()
+		sent, err := g.clients[0].Burst(ctx, instrument.Load{Messages: beforeCounting + s.drained(), Payload: s.payload, QoS: s.qos})
+		if err != nil {
+			return nil, err
+		}
+		if err := g.end(ctx, len(sent)); err != nil {
+			return nil, err
+		}
+		return g.done, nil
+	}
+	if p.taken.allocated, p.err = count(); p.err == nil {
+		p.taken.allocatedBy = s.drained()
+	}
+}
+
+// beforeCounting messages come before allocations are counted: buffers have grown then.
+const beforeCounting = 100
 
 // each carries out a mode for every client that is able, one after the other in a random order.
 func (s *session) each(ctx context.Context, mode Mode, rounds int, do func(p *present, round int)) {

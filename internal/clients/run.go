@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"slices"
 	"time"
 
@@ -27,47 +29,57 @@ type Options struct {
 	Traced   int // messages whose time is broken down
 	Bursts   int // rounds
 	Interval time.Duration
-	Modes    []Mode // nil = all
+	Modes    []Mode // nil = all; empty = none
 	Seed     uint64
 	Folder   string // that agents are built in
-	TLS      *tls.Config
-	TLSCA    string // the file that clients trust
 	Job      agent.Job
 	Say      func(string) // tells what is going on
+
+	Secure    bool   // TLS
+	Allocator string // another one before the programs; "" = that of the system
+	Unpinned  bool   // the scheduler moves clients as it likes
+
+	// Experiments beside the modes; each is left out where it has nothing.
+	Connections []int    // of one client at once
+	By          []string // threads, loop, processes
+	Leak        time.Duration
+	Reconnect   []string
+	Block       time.Duration // that a callback takes
+
+	tls *tls.Config
 }
 
 // warmUp messages come before anything is measured.
 const warmUp = 300
 
-// Run compares clients. What cannot be built is skipped and named; a client that fails makes its own cells invalid. When ctx is done the
-// points measured so far are the result, with the cause.
+// Run compares clients. What cannot be built, or has not what is asked for, is skipped and named; a client that fails makes its own results
+// invalid. When ctx is done what was measured so far is the result, with the cause.
 func Run(ctx context.Context, g *guard.Guard, o Options) (*Result, error) {
-	r := &Result{Schema: 1, Seed: o.Seed}
+	r := &Result{Schema: 1, Seed: o.Seed, Variant: o.variant()}
 	release, isolation, place := isolate()
 	defer release()
-	r.Host = isolation
-	var built []*agent.Built
-	for _, a := range o.Clients {
-		o.Say("building " + a.Name)
-		b, err := agent.Build(ctx, a, o.Folder)
-		switch {
-		case ctx.Err() != nil:
-			return r, context.Cause(ctx)
-		case err != nil:
-			r.Skipped = append(r.Skipped, Skipped{a.Name, err.Error()})
-			continue
-		}
-		b.Place = place
-		built = append(built, b)
-		r.Clients = append(r.Clients, Client{Name: a.Name, Language: string(a.Language), Library: a.Library, Protocol: a.Protocol, Floor: a.Floor})
+	if r.Host = isolation; o.Unpinned {
+		place = agent.Anywhere
+		r.Host = Isolation{Why: "they were not to be"}
 	}
-	if len(built) == 0 {
-		return r, errors.New("no client library is there: make agents installs them")
+	if o.Secure {
+		remove, err := o.secure(g)
+		if err != nil {
+			return r, err
+		}
+		defer remove()
+	}
+	built, err := o.build(ctx, r, place)
+	if err != nil {
+		return r, err
 	}
 	for _, qos := range o.QoS {
 		for _, payload := range o.Payloads {
+			if o.Modes != nil && len(o.Modes) == 0 {
+				continue
+			}
 			o.Say(fmt.Sprintf("%d clients, payload %d B, QoS %d", len(built), payload, qos))
-			s := &session{o: &o, g: g, cores: isolation.cores, payload: payload, qos: uint8(qos), random: rand.New(rand.NewPCG(o.Seed, uint64(payload)<<2|uint64(qos)))}
+			s := &session{o: &o, g: g, cores: r.Host.cores, payload: payload, qos: uint8(qos), random: rand.New(rand.NewPCG(o.Seed, uint64(payload)<<2|uint64(qos)))}
 			r.Cells = append(r.Cells, s.run(ctx, built, r)...)
 			if ctx.Err() != nil {
 				r.rank()
@@ -76,7 +88,76 @@ func Run(ctx context.Context, g *guard.Guard, o Options) (*Result, error) {
 		}
 	}
 	r.rank()
-	return r, nil
+	return r, o.experiments(ctx, g, r, built)
+}
+
+// build makes the clients ready that can be.
+func (o *Options) build(ctx context.Context, r *Result, place agent.Place) (built []*agent.Built, err error) {
+	preload := ""
+	if o.Allocator != "" {
+		if preload, err = agent.Allocator(o.Allocator); err != nil {
+			return nil, err
+		}
+	}
+	for _, a := range o.Clients {
+		o.Say("building " + a.Name)
+		b, err := agent.Build(ctx, a, o.Folder)
+		lacks := a.Lacks(&o.Job)
+		if preload != "" && !a.Options().Preload {
+			lacks = "its language has an allocator of its own"
+		}
+		switch {
+		case ctx.Err() != nil:
+			return nil, context.Cause(ctx)
+		case lacks != "":
+			r.Skipped = append(r.Skipped, Skipped{a.Name, lacks})
+			continue
+		case err != nil:
+			r.Skipped = append(r.Skipped, Skipped{a.Name, err.Error()})
+			continue
+		}
+		if preload != "" {
+			b = b.Preloaded(preload)
+		}
+		b.Place = place
+		built = append(built, b)
+		r.Clients = append(r.Clients, Client{Name: a.Name, Language: string(a.Language), Library: a.Library, Protocol: a.Protocol, Floor: a.Floor})
+	}
+	if len(built) == 0 {
+		why := "make agents installs them"
+		if len(r.Skipped) > 0 {
+			why = r.Skipped[0].Name + ": " + r.Skipped[0].Why
+		}
+		return nil, errors.New("no client library is there: " + why)
+	}
+	return built, nil
+}
+
+// secure makes a certificate, and writes the file that clients trust.
+func (o *Options) secure(g *guard.Guard) (remove func(), err error) {
+	c, err := instrument.NewCertificate()
+	if err != nil {
+		return nil, err
+	}
+	dir, err := g.MkdirTemp("clients")
+	if err != nil {
+		return nil, err
+	}
+	o.tls, o.Job.TLSCA = c.Config, filepath.Join(dir, "ca.pem")
+	return func() { _ = g.RemoveDir(dir) }, os.WriteFile(o.Job.TLSCA, c.PEM, 0o600)
+}
+
+// variant are the named options that are set; nil = none.
+func (o *Options) variant() *Variant {
+	j := &o.Job
+	v := Variant{
+		Callback: j.Callback, WorkNS: j.WorkNS, Loop: j.Loop, GC: j.GC, Retain: j.Retain, NoDelay: j.NoDelay != 0, Log: j.Log != 0,
+		TLS: o.Secure, Allocator: o.Allocator, Unpinned: o.Unpinned,
+	}
+	if v == (Variant{}) {
+		return nil
+	}
+	return &v
 }
 
 // session is all clients with one payload and QoS.
@@ -120,11 +201,12 @@ func (s *session) run(ctx context.Context, built []*agent.Built, r *Result) []Ce
 	s.each(ctx, PacedMode, 1, func(p *present, _ int) { s.paced(ctx, p) })
 	s.each(ctx, BurstMode, s.o.Bursts, func(p *present, round int) { s.burst(ctx, p, round) })
 	s.each(ctx, BreakdownMode, 1, func(p *present, _ int) { s.trace(ctx, p) })
+	s.each(ctx, AllocationsMode, 1, func(p *present, _ int) { s.allocations(ctx, p) })
 	return s.cells(ctx)
 }
 
 // has: a mode is asked for.
-func (o *Options) has(m Mode) bool { return len(o.Modes) == 0 || slices.Contains(o.Modes, m) }
+func (o *Options) has(m Mode) bool { return o.Modes == nil || slices.Contains(o.Modes, m) }
 
 func (s *session) usage() []agent.Usage {
 	list := make([]agent.Usage, len(s.here))
@@ -138,14 +220,14 @@ func (s *session) usage() []agent.Usage {
 
 // join starts a client, and waits until it has subscribed.
 func (s *session) join(ctx context.Context, p *present) error {
-	broker, err := instrument.Listen(p.built.Protocol, s.o.TLS)
+	broker, err := instrument.Listen(p.built.Protocol, s.o.tls)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = broker.Close() }()
 	job := s.o.Job
 	job.Host, job.Port, job.Topic, job.ClientID, job.KeepAlive = "127.0.0.1", broker.Port(), "sensor/data", "mqlab-"+p.built.Name, 3600
-	job.QoS, job.TLSCA = int(s.qos), s.o.TLSCA
+	job.QoS = int(s.qos)
 	job.Capacity = warmUp + s.o.Rounds*(s.o.Lone+s.drained()) + s.o.Paced + s.o.Traced + (1+s.o.Bursts)*s.drained() + 10_000 // pauses of the runtime, too
 	if p.process, err = agent.Start(ctx, s.g, p.built, job); err != nil {
 		return err

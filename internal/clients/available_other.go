@@ -1,0 +1,5 @@
+//go:build !linux
+
+package clients
+
+func available() uint64 { return 0 }

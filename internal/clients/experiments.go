@@ -1,0 +1,32 @@
+package clients
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/mqlab/mqlab/internal/agent"
+	"github.com/mqlab/mqlab/internal/guard"
+)
+
+// experiments carries out what is asked for beside the modes. When ctx is done its cause is the error.
+func (o *Options) experiments(ctx context.Context, g *guard.Guard, r *Result, built []*agent.Built) error {
+	if len(o.Connections) > 0 {
+		o.scales(ctx, g, r, built)
+	}
+	if o.Leak > 0 && ctx.Err() == nil {
+		o.Say(fmt.Sprintf("memory of %d clients for %v", len(built), o.Leak))
+		o.leaks(ctx, g, r, built)
+	}
+	if len(o.Reconnect) > 0 && ctx.Err() == nil {
+		o.Say("connections are cut")
+		o.reconnects(ctx, g, r, built)
+	}
+	if o.Block > 0 && ctx.Err() == nil {
+		o.Say(fmt.Sprintf("callbacks block for %v", o.Block))
+		o.keepAlives(ctx, g, r, built)
+	}
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return nil
+}
