@@ -52,6 +52,7 @@ var sources = []source{
 	{"keys", "scenario", "Keys of scenarios", true, false},
 	{"diagnosis", "JSON of diagnose", "JSON fields of mqlab diagnose", true, false},
 	{"clients", "JSON of run clients", "JSON fields of mqlab run clients", true, false},
+	{"jitter", "JSON of run jitter", "JSON fields of mqlab run jitter", true, false},
 	{"probe", "probe", "Questions of a probe, and words of its answers", false, false},
 	{"checks", "check", "Rules of mqlab check", false, false},
 	{"links", "link", "Backends of links, and the HTTP API of mqlab link up", false, true},

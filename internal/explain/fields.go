@@ -11,6 +11,7 @@ import (
 	"github.com/mqlab/mqlab/internal/diagnose"
 	"github.com/mqlab/mqlab/internal/findings"
 	"github.com/mqlab/mqlab/internal/gate"
+	"github.com/mqlab/mqlab/internal/jitter"
 	"github.com/mqlab/mqlab/internal/summary"
 )
 
@@ -22,7 +23,7 @@ type field struct {
 }
 
 // fields lists all fields of the JSON of report, with a gate, those that compare has besides, and those of other verbs: of diagnose below
-// "diagnosis", of run clients below "clients".
+// "diagnosis", of run clients below "clients", of run jitter below "jitter".
 func fields() []field {
 	list := fieldsOf(reflect.TypeFor[summary.Summary](), "", nil)
 	list = append(list, field{path: "searches"})
@@ -41,7 +42,8 @@ func fields() []field {
 		}
 	}
 	list = fieldsOf(reflect.TypeFor[clients.Result](), "clients.", list)
-	return fieldsOf(reflect.TypeFor[clients.Decision](), "clients.", list)
+	list = fieldsOf(reflect.TypeFor[clients.Decision](), "clients.", list)
+	return fieldsOf(reflect.TypeFor[jitter.Report](), "jitter.", list)
 }
 
 func fieldsOf(t reflect.Type, prefix string, list []field) []field {

@@ -139,6 +139,8 @@ func (c *Case) Check() error {
 	if s.URL == "" && !strings.HasPrefix(s.Protocol, "mqtt") {
 		return fmt.Errorf("broker %s: clients of this measurement speak MQTT, not %s", c.Broker, s.Protocol)
 	}
+	o := c.options()
+	lacks := a.Lacks(&agent.Job{Callback: o.Job.Callback, NoDelay: o.Job.NoDelay, Log: o.Job.Log})
 	switch {
 	case c.Loop != threadLoop && c.Client != "c-libmosquitto":
 		return fmt.Errorf("loop %s: only c-libmosquitto has it; %s runs by its library's thread", c.Loop, c.Client)
@@ -148,8 +150,8 @@ func (c *Case) Check() error {
 		return fmt.Errorf("malloc: %s manages its memory itself", a.Language)
 	case (c.GC != "" || c.Retain > 0 || c.Churn > 0) && a.Language != agent.Python:
 		return fmt.Errorf("gc, retain, churn: these are of Python, and %s is %s", c.Client, a.Language)
-	case c.Log && a.Language == agent.Go, c.Log && c.Client == "cpp-mosquittopp":
-		return fmt.Errorf("log: %s has no log that is measured here", c.Client)
+	case lacks != "":
+		return fmt.Errorf("%s: %s", c.Client, lacks)
 	case a.Language == agent.Go && slices.Contains(c.NoDelay, clientSide):
 		return errors.New("nodelay client: a client in Go has it set always")
 	case slices.Contains(c.NoDelay, brokerSide) && (s.URL != "" || s.Broker != "mosquitto"):

@@ -57,7 +57,10 @@ type Strays struct {
 }
 
 // Topics are where the client publishes and where answers come.
-type Topics struct{ Request, Answer string }
+type Topics struct {
+	Request string `json:"request"`
+	Answer  string `json:"answer"`
+}
 
 // R1Topics are those of experiment R1.
 var R1Topics = Topics{"test/latency", "test/echo"}

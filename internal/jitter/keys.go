@@ -76,7 +76,7 @@ var Keys = []Key{
 		return strconv.Itoa(c.Pin)
 	}},
 	flag("tls", "between all and a broker that is started here", func(c *Case) *bool { return &c.TLS }),
-	choice("callback", "direct, or queue = it hands over to another thread", []string{"direct", "queue"}, func(c *Case) *string { return &c.Callback }),
+	choice("callback", "it works itself, hands over to another thread, or sleeps", []string{"direct", "queue", "block"}, func(c *Case) *string { return &c.Callback }),
 	span("work", "what a message costs the program", 0, time.Minute, func(c *Case) *time.Duration { return &c.Work }),
 	whole("work-every", "only one of so many messages costs that", 0, 1_000_000, func(c *Case) *int { return &c.WorkEvery }),
 	choice("gc", "of Python", []string{"default", "thresholds", "frozen", "off"}, func(c *Case) *string { return &c.GC }),

@@ -156,7 +156,7 @@ func TestCases(t *testing.T) {
 		"client=go-paho3,nodelay=all":                     "there are client, echo, broker",
 		"client=go-paho3,interval=1h,count=100":           "more than two days",
 		"client=":                                         "there is nothing",
-		"client=cpp-mosquittopp,log=on":                   "has no log",
+		"client=node-mqttjs,malloc=on":                    "Node manages its memory itself",
 		"client=c-libmosquitto,nodelay=client+echo,qos=1": "",
 	} {
 		c := R1()
