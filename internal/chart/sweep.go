@@ -1,6 +1,9 @@
 package chart
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // Sweep is a chart of what grows with a parameter, such as the size of a payload: both axes are logarithmic.
 type Sweep struct {
@@ -45,7 +48,8 @@ func (s *Sweep) SVG() string {
 	f.ys, f.xs = ys, scale{left, right, math.Log10}
 	f.vertical(s.Y.Name, topLine, ticks, words)
 	var at []tick
-	for _, v := range values {
+	slices.Sort(values)
+	for _, v := range slices.Compact(values) {
 		at = append(at, tick{v, s.X.Ticks.label(v)})
 	}
 	y := f.horizontal(s.X.Name, at)

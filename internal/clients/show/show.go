@@ -13,13 +13,13 @@ import (
 
 // Options say how a comparison is shown.
 type Options struct {
-	Title   string   // of the report
-	Command []string // that repeats the run
-	Dir     string   // the run's folder, to be named; may be empty
-	All     bool     // text and markdown: every payload in full
-	Color   bool     // of text
-	Chinese bool     // traps in Chinese
-	Explain func(word string) string
+	Title   string                   // of the report
+	Command []string                 // that repeats the run
+	Dir     string                   // the run's folder, to be named; may be empty
+	All     bool                     // text and markdown: every payload in full
+	Color   bool                     // of text
+	Chinese bool                     // traps in Chinese
+	Explain func(word string) string // what a field of the JSON means, "" = nothing; nil = never
 }
 
 // Formats are the names that Write knows.
@@ -33,7 +33,7 @@ func Write(w io.Writer, format string, r *clients.Result, o Options) error {
 	case "csv":
 		return writeCSV(w, r)
 	case "text", "markdown", "html":
-		return build(r, &o, format == "html").Write(w, format, o.Color, o.Explain)
+		return build(r, &o, format == "html").Write(w, format, o.Color, explained(o.Explain))
 	}
 	return fmt.Errorf("unknown report format %q: there are %s", format, strings.Join(Formats, ", "))
 }

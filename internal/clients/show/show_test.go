@@ -15,6 +15,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/mqlab/mqlab/internal/clients"
+	"github.com/mqlab/mqlab/internal/explain"
 )
 
 // recorded is a run of six clients and two payloads, in which one cell was made invalid and one client was missing.
@@ -257,5 +258,23 @@ func TestPage(t *testing.T) {
 	}
 	if n := strings.Count(page, `class="chart sweep"`); n != 8 {
 		t.Errorf("%d charts by payload, want 8", n)
+	}
+}
+
+// TestHeads: every head of a column that stands for a field is explained by it; none is explained by what it means elsewhere.
+func TestHeads(t *testing.T) {
+	for head, path := range heads {
+		if _, ok := explain.Text(path); !ok {
+			t.Errorf("%s: there is no text for %s", head, path)
+		}
+	}
+	page := render(t, "html", recorded(t), Options{Explain: func(word string) string { return "about " + word }})
+	for _, want := range []string{`title="about breakdown.network_ns">network<`, `title="about clients.cells.drain_rounds_ns">work<`} {
+		if !strings.Contains(page, want) {
+			t.Errorf("%s is not on the page", want)
+		}
+	}
+	if strings.Contains(page, `title="about 256 B"`) {
+		t.Error("a payload is explained")
 	}
 }
