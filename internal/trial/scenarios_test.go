@@ -3,10 +3,12 @@ package trial_test
 import (
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/mqlab/mqlab/internal/engine"
 	"github.com/mqlab/mqlab/internal/guard/guardtest"
 	"github.com/mqlab/mqlab/internal/ledger"
+	"github.com/mqlab/mqlab/internal/link/linktest"
 	"github.com/mqlab/mqlab/internal/netns"
 	"github.com/mqlab/mqlab/internal/plan"
 	"github.com/mqlab/mqlab/internal/run"
@@ -53,7 +55,10 @@ func carriedOut(t *testing.T, name, subjects string, overrides ...string) []*run
 	if err != nil {
 		t.Fatal(err)
 	}
-	lab := &trial.Lab{Place: netns.Host, Guard: g, RunID: w.Manifest().ID}
+	lab := &trial.Lab{
+		Place: netns.Host, Guard: g, RunID: w.Manifest().ID,
+		Links: new(trial.LinkTests), LinkTest: linktest.Options{Packets: 200, Full: 300 * time.Millisecond},
+	}
 	var records []*run.TrialRecord
 	for _, planned := range p.Trials {
 		out, err := w.Trial(planned.ID)
