@@ -75,6 +75,7 @@ interrupted (what was measured so far is kept and reported).`,
 	}
 	f.register(cmd)
 	cmd.Flags().StringVar(&f.out, "out", runsDir, "folder that the run's folder is made in")
+	cmd.AddCommand(newRunClientsIdle())
 	return cmd
 }
 

@@ -58,6 +58,7 @@ type conn [2]half
 // half is one direction of a connection.
 type half struct {
 	Segments
+	wire    Count  // its packets
 	next    uint32 // sequence number after the last one sent
 	begun   bool   // next is known
 	fin     bool
@@ -85,6 +86,7 @@ func (f *Flows) Packet(way Direction, at int64, size int, head []byte) {
 	again := false
 	if c != nil {
 		again = c[way].send(&p)
+		c[way].wire.add(size)
 		f.acknowledge(way, c, &p, size)
 		if in && !again && p.payload > 0 && p.payload <= SmallBytes {
 			f.await(way, &c[way], &p, size)
@@ -155,4 +157,13 @@ func (f *Flows) Open() (sent Segments, connections int) {
 		}
 	}
 	return sent, connections
+}
+
+// Each tells of every connection that is open: its device, as DeviceOf has it, and the packets of both directions.
+func (f *Flows) Each(tell func(device uint64, up, down Count)) {
+	for device, c := range f.conns {
+		if c[Up].spoke && !c[Up].fin {
+			tell(device, c[Up].wire, c[Down].wire)
+		}
+	}
 }
