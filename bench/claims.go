@@ -68,7 +68,7 @@ func (c *claim) verdict(values []float64) (line string, ok bool) {
 	if c.unit != "" {
 		kind, unit = "value", " "+c.unit
 	}
-	return fmt.Sprintf("%-33s %s %s%s [%s–%s] want %s %g%s %s", c.name, kind, digits(median), unit,
+	return fmt.Sprintf("%-30s %s %s%s [%s–%s] want %s %g%s %s", c.name, kind, digits(median), unit,
 		digits(quantile(values, 0.25)), digits(quantile(values, 0.75)), bound, c.want, unit, word), ok
 }
 

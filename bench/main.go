@@ -94,7 +94,7 @@ func run(ctx context.Context, o options) (missed int, err error) {
 		}
 		if c.needs != nil {
 			if missing := c.needs(ctx); missing != "" {
-				fmt.Fprintf(o.out, "%-33s skipped: %s\n", c.name, missing)
+				fmt.Fprintf(o.out, "%-30s skipped: %s\n", c.name, missing)
 				continue
 			}
 		}

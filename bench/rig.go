@@ -29,7 +29,7 @@ const (
 	manyIdle    = 9000
 	mostIdle    = 19_000 // what a limit of 20,000 open files leaves room for
 	devices     = 1000   // connections that publish in turn; the C client has it as DEVICES
-	carriers    = 100    // AMQP connections that publish in turn
+	carriers    = 20     // AMQP connections that publish in turn
 	crowd       = 10_000
 	shallow     = 64 // commands of a pipeline
 	deep        = 512

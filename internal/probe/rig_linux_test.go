@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"net"
 	"os"
@@ -22,6 +23,10 @@ import (
 
 // TestMain lets the test binary be its own guard and embedded brokers.
 func TestMain(m *testing.M) {
+	// These tests wait for brokers, and for what they do not do, far more than they compute.
+	if err := flag.Set("test.parallel", "4"); err != nil {
+		panic(err)
+	}
 	guardtest.Main(m, guardtest.Verbs{broker.Verb: func(args []string) int { return broker.Main(args, os.Stdin, os.Stdout) }})
 }
 

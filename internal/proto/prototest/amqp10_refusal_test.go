@@ -2,12 +2,10 @@ package prototest_test
 
 import (
 	"errors"
-	"net"
 	"testing"
 
 	"github.com/mqlab/mqlab/internal/proto"
 	"github.com/mqlab/mqlab/internal/proto/amqp10"
-	"github.com/mqlab/mqlab/internal/proto/prototest"
 )
 
 // TestAMQP10Refused: the broker's reasons for not letting us in, in words.
@@ -81,28 +79,11 @@ func TestAMQP10LinkRefusals(t *testing.T) {
 // TestAMQP10WrongPeer: a peer of another protocol is named.
 func TestAMQP10WrongPeer(t *testing.T) {
 	t.Parallel()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = l.Close() }()
 	for greeting, want := range map[string]string{
 		"AMQP\x00\x00\x09\x01": "the peer wants AMQP 0-9-1, not AMQP 1.0 with SASL", "HTTP/1.1 400 Bad Request\r\n": "looks like HTTP",
 	} {
-		go func() {
-			if nc, err := l.Accept(); err == nil {
-				_, _ = nc.Write([]byte(greeting))
-				_ = nc.Close()
-			}
-		}()
 		cfg := exchange10()
-		conn, err := prototest.Dial(l.Addr().String(), amqp10.NewClient(&cfg, ""))
-		if err != nil {
-			t.Fatal(err)
-		}
-		_, err = conn.Next(patience)
-		wantError(t, err, want)
-		_ = conn.Abort()
+		wantError(t, refusal(t, greets(t, greeting), amqp10.NewClient(&cfg, "")), want)
 	}
 }
 

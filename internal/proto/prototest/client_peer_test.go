@@ -1,6 +1,7 @@
 package prototest_test
 
 import (
+	"net"
 	"strings"
 	"testing"
 	"time"
@@ -85,6 +86,23 @@ func (p *clientPeer[C]) quiet(token uint64) {
 	if ev, err := p.Next(50 * time.Millisecond); err != prototest.ErrQuiet {
 		p.t.Fatalf("reported %+v, %v", ev, err)
 	}
+}
+
+// greets listens for one connection, says a greeting of another protocol, and hangs up.
+func greets(t testing.TB, greeting string) (addr string) {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = l.Close() })
+	go func() {
+		if nc, err := l.Accept(); err == nil {
+			_, _ = nc.Write([]byte(greeting))
+			_ = nc.Close()
+		}
+	}()
+	return l.Addr().String()
 }
 
 // refusal connects and returns the error that ends the connection.
