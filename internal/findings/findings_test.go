@@ -20,7 +20,7 @@ const (
 	second      = int64(time.Second)
 	millisecond = int64(time.Millisecond)
 	rate        = 200
-	lasts     = 6
+	lasts       = 6
 	began       = 1000 * second // the measure window, by the monotonic clock
 )
 
@@ -155,8 +155,10 @@ var trips = []struct {
 	{"an outage of the network", func() *trip {
 		t := newTrip(stall(2*second, 3200*millisecond))
 		t.Events = []run.Event{
-			{T: 2 * second, Kind: "outage", Text: "rst for 1s"}, {T: 2*second + 1, Kind: "lost", Text: "sub-1: connection reset"},
-			{T: 3 * second, Kind: "mended", Text: "rst"}, {T: 3200 * millisecond, Kind: "reconnected", Text: "sub-1"},
+			{T: 2 * second, Kind: "outage", Text: "rst for 1s"},
+			{T: 2*second + 1, Kind: "lost", Text: "sub-1: connection reset"},
+			{T: 3 * second, Kind: "mended", Text: "rst"},
+			{T: 3200 * millisecond, Kind: "reconnected", Text: "sub-1"},
 		}
 		return t
 	}, []diagnose.Cause{diagnose.Outage, diagnose.Handshake}},
@@ -168,8 +170,10 @@ var trips = []struct {
 	{"a black hole that is noticed late", func() *trip {
 		t := newTrip(stall(1*second, 4*second))
 		t.Events = []run.Event{
-			{T: 1 * second, Kind: "outage", Text: "blackhole for 1s"}, {T: 2 * second, Kind: "mended", Text: "blackhole"},
-			{T: 4 * second, Kind: "lost", Text: "pub-1: keepalive"}, {T: 4*second + 1, Kind: "reconnected", Text: "pub-1"},
+			{T: 1 * second, Kind: "outage", Text: "blackhole for 1s"},
+			{T: 2 * second, Kind: "mended", Text: "blackhole"},
+			{T: 4 * second, Kind: "lost", Text: "pub-1: keepalive"},
+			{T: 4*second + 1, Kind: "reconnected", Text: "pub-1"},
 		}
 		return t
 	}, []diagnose.Cause{diagnose.DeadPeer, diagnose.Outage}},

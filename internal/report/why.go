@@ -161,9 +161,15 @@ func (p *page) why() {
 	sec.say(plain, "The excess is what messages took above the least that the path takes. A cause explains a part of it; the rest stays unexplained.")
 	for i, w := range all {
 		blocks := []block{}
+		if len(w.trials) > 1 {
+			blocks = append(blocks, paragraph{fmt.Sprintf("The figures are those of trial %d.", w.trials[0]), plain})
+		}
 		for k := range w.found {
 			f := &w.found[k]
-			blocks = append(blocks, paragraph{capital(w.cause(k)), strong}, evidence(f))
+			if len(w.found) > 1 {
+				blocks = append(blocks, paragraph{capital(w.cause(k)), strong})
+			}
+			blocks = append(blocks, evidence(f))
 			blocks = append(blocks, explained{&table{head: []string{"", ""}, left: 2, rows: [][]string{{"what to change", f.Advice}, {"how to verify", f.Verify}}}})
 		}
 		sec.add(folded{w.words(len(p.s.Trials) == 1), i < openGroups, blocks})
