@@ -1,17 +1,19 @@
 package main
 
 import (
-	"bufio"
-	"encoding/json"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
+	"time"
 
+	"github.com/mqlab/mqlab/internal/clients"
 	"github.com/mqlab/mqlab/internal/diagnose"
-	"github.com/mqlab/mqlab/internal/evidence"
 	"github.com/mqlab/mqlab/internal/findings"
+	"github.com/mqlab/mqlab/internal/jitter"
 	"github.com/mqlab/mqlab/internal/run"
 )
 
@@ -24,20 +26,19 @@ func (f *diagnoseFlags) run(w io.Writer, dir string) error {
 	case err != nil:
 		return usageError("%w", err)
 	}
-	if r.Manifest.Scenario == clientsScenario {
-		return usageError("%s: a comparison of client libraries keeps no times of single messages: mqlab run jitter --client NAME measures what can be diagnosed", dir)
+	all, err := f.diagnosed(dir, r)
+	if err != nil {
+		return usageError("%w", err)
 	}
-	var all []findings.Diagnosis
-	for i := range r.Trials {
-		if id := r.Trials[i].Trial.ID; f.trial == 0 || id == f.trial {
-			all = append(all, f.trialOf(r, &r.Trials[i]))
+	if f.trial != 0 {
+		n := slices.IndexFunc(all, func(d findings.Diagnosis) bool { return d.Trial == f.trial })
+		if n < 0 {
+			return usageError("%s: there is no trial %d: there are %s", dir, f.trial, numbers(all))
 		}
+		all = all[n : n+1]
 	}
-	switch {
-	case len(r.Trials) == 0:
-		return exitError{exitInvalid, fmt.Errorf("%s: no diagnosis: no trial was begun", dir)}
-	case len(all) == 0:
-		return usageError("%s: there is no trial %d: %s", dir, f.trial, trialsOf(r))
+	if len(all) == 0 {
+		return exitError{exitInvalid, fmt.Errorf("%s: no diagnosis: there is no trial in it", dir)}
 	}
 	if err := f.tellRun(w, dir, r.Manifest.ID, all); err != nil {
 		return err
@@ -58,57 +59,74 @@ func whyNone(d *findings.Diagnosis) string {
 	return d.Result.Findings[0].In("en").Evidence[0]
 }
 
-func trialsOf(r *run.Run) string {
+// numbers are those of the trials there are.
+func numbers(all []findings.Diagnosis) string {
 	var ids []string
-	for i := range r.Trials {
-		ids = append(ids, fmt.Sprint(r.Trials[i].Trial.ID))
+	for i := range all {
+		ids = append(ids, fmt.Sprint(all[i].Trial))
 	}
 	if n := len(ids); n > 10 {
 		ids = append(ids[:9], "…", ids[n-1])
 	}
-	return "there are " + strings.Join(ids, ", ")
+	return cmp.Or(strings.Join(ids, ", "), "none")
 }
 
-// trialOf diagnoses a trial: one whose messages are a table by that, any other as the run folder has it.
-func (f *diagnoseFlags) trialOf(r *run.Run, rec *run.Trial) findings.Diagnosis {
-	messages, beside, ok := findings.Table(r.Dir, rec.Trial.ID)
-	if !ok {
-		return findings.Diagnose(r, rec)
+// diagnosed are the diagnoses of a run's trials.
+func (f *diagnoseFlags) diagnosed(dir string, r *run.Run) (all []findings.Diagnosis, err error) {
+	libraries, err := openClients(dir, &r.Manifest)
+	if err != nil || libraries != nil {
+		return cells(libraries), err
 	}
-	d := findings.Diagnosis{Trial: rec.Trial.ID, Subject: r.Manifest.Scenario}
-	in, notes, err := readBeside(messages, beside)
-	if err != nil {
-		d.Why = err.Error()
-		return d
+	rounds, err := openJitter(dir, &r.Manifest)
+	if err != nil || rounds != nil {
+		return roundsOf(rounds), err
 	}
-	in.KeepAlive, in.Floor = max(f.keepAlive, in.KeepAlive), max(f.floor, in.Floor)
-	d.Notes, d.Result = notes, diagnose.Diagnose(in)
-	return d
+	for i := range r.Trials {
+		if id := r.Trials[i].Trial.ID; f.trial == 0 || id == f.trial {
+			all = append(all, findings.Diagnose(r, &r.Trials[i]))
+		} else {
+			all = append(all, findings.Diagnosis{Trial: id})
+		}
+	}
+	return all, nil
 }
 
-// readBeside reads a table of messages, and what was seen beside them where that was kept.
-func readBeside(messages, beside string) (in *diagnose.Input, notes []string, err error) {
-	file, err := os.Open(messages)
-	if err != nil {
-		return nil, nil, plainly(err)
+// cells are the diagnoses of a comparison of client libraries, by what was seen of each: the times of its single messages are not kept.
+func cells(r *clients.Result) (all []findings.Diagnosis) {
+	if r == nil {
+		return nil
 	}
-	defer func() { err = errors.Join(err, file.Close()) }()
-	t, err := evidence.ReadCSV(bufio.NewReader(file), evidence.Options{})
-	if err != nil {
-		return nil, nil, plainly(err)
+	for i := range r.Cells {
+		c := &r.Cells[i]
+		d := findings.Diagnosis{Trial: i + 1, Subject: fmt.Sprintf("%s, %d B, QoS %d", c.Client, c.Payload, c.QoS), Why: c.Invalid}
+		if c.Invalid == "" {
+			d.Notes = []string{"by what was seen of the client: shares need the times of single messages, as mqlab run jitter keeps them"}
+			d.Result = diagnose.DiagnoseProcess(&diagnose.Process{
+				WaitCore: &c.WaitRatio, Pauses: c.Pauses, LongestPause: time.Duration(c.PauseMax), Dropped: c.QueueDrops,
+				Sources: []diagnose.Source{diagnose.RunQueue, diagnose.Pauses},
+			})
+		}
+		all = append(all, d)
 	}
-	in, notes = &t.Input, tableNotes(t)
-	var kept struct{ Input *diagnose.Input }
-	switch b, err := os.ReadFile(beside); {
-	case errors.Is(err, os.ErrNotExist):
-		notes = append(notes, "what was seen beside was not kept: the trial was cut")
-	case err != nil || json.Unmarshal(b, &kept) != nil || kept.Input == nil:
-		notes = append(notes, "what was seen beside cannot be read: only the times of messages are looked at")
-	default:
-		kept.Input.Messages = in.Messages
-		in = kept.Input
+	return all
+}
+
+// roundsOf are the diagnoses of a measurement of jitter, as its report has them.
+func roundsOf(r *jitter.Report) (all []findings.Diagnosis) {
+	if r == nil {
+		return nil
 	}
-	return in, notes, nil
+	for i := range r.Cases {
+		for _, x := range r.Cases[i].Rounds {
+			d := findings.Diagnosis{Trial: x.Trial, Subject: r.Cases[i].Name, Result: x.Found()}
+			for _, why := range x.Reasons {
+				d.Notes = append(d.Notes, fmt.Sprintf("%s %s: %s", why.Level, why.Code, why.Text))
+			}
+			all = append(all, d)
+		}
+	}
+	slices.SortFunc(all, func(a, b findings.Diagnosis) int { return cmp.Compare(a.Trial, b.Trial) })
+	return all
 }
 
 // tellRun prints the diagnosis of trials: of one in full, of several a paragraph each.

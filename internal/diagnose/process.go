@@ -9,6 +9,9 @@ type Process struct {
 	WaitCore      *float64      // part of the time that threads were ready and had no core
 	Throttled     time.Duration
 	Retransmitted uint64 // segments
+	Pauses        int    // of the language runtime
+	LongestPause  time.Duration
+	Dropped       uint64 // messages, for want of room in the program's own queue
 	DiskWrite     *float64
 	MemorySteady  *float64 // part of the tenths of the time in which memory grew
 	Sources       []Source
@@ -25,6 +28,7 @@ const (
 	steadyGrowth  = 0.9     // of the tenths of the time, at least
 	muchGrowth    = 8 << 20 // bytes, and more than a tenth of all
 	leakDoublesIn = time.Hour
+	longPause     = time.Millisecond // as long as a message that is called slow takes
 )
 
 // DiagnoseProcess names what keeps a client from its messages. No share of an excess can be told, as the latency is not known.
@@ -50,6 +54,12 @@ func DiagnoseProcess(p *Process) *Result {
 	}
 	if p.For > 0 && p.Throttled.Seconds() >= notRunning*p.For.Seconds() {
 		add(Throttling, "client", Evidence{"throttled", []any{p.Throttled, p.For}})
+	}
+	if p.LongestPause >= longPause {
+		add(GCPause, "client", Evidence{"pauses", []any{p.Pauses, p.LongestPause}})
+	}
+	if p.Dropped > 0 {
+		add(Backlog, "client", Evidence{"queue_dropped", []any{p.Dropped}})
 	}
 	if p.Retransmitted > 0 {
 		add(PacketLoss, "network", Evidence{"retransmitted", []any{p.Retransmitted, p.For}})

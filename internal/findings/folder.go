@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -100,18 +99,4 @@ func openSamples(r *run.Run, rec *run.Trial, c *diagnose.Course) (in *diagnose.I
 func IsFolder(name string) bool {
 	info, err := os.Stat(name)
 	return err == nil && info.IsDir()
-}
-
-// tables are the files of a trial that holds its messages as a table, as mqlab run jitter leaves it.
-const (
-	messagesTable = "messages.csv"
-	besideFile    = "beside.json"
-)
-
-// Table is where the messages of such a trial are, and those of what was seen beside; ok is false if it has none.
-func Table(dir string, trial int) (messages, beside string, ok bool) {
-	dir = filepath.Join(dir, "trials", fmt.Sprint(trial))
-	messages, beside = filepath.Join(dir, messagesTable), filepath.Join(dir, besideFile)
-	_, err := os.Stat(messages)
-	return messages, beside, err == nil
 }

@@ -46,6 +46,9 @@ type Mark struct {
 	To    int64          `json:"to_ns"`
 }
 
+// Found is the diagnosis of the round's steady messages.
+func (o *Round) Found() *diagnose.Result { return o.found }
+
 // newRound folds the messages of a round.
 func newRound(c *Case, trial int, r *Result) *Round {
 	s := newSeries(c, r.Input)
