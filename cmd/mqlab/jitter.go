@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/mqlab/mqlab/internal/broker"
 	"github.com/mqlab/mqlab/internal/explain"
@@ -196,16 +197,21 @@ func (f *jitterFlags) topicsGiven() (t jitter.Topics, err error) {
 // together finds what does not go together among cases.
 func (f *jitterFlags) together(s *jitter.Suite) error {
 	for i, c := range s.Cases {
+		if slices.ContainsFunc(s.Cases[:i], func(o jitter.Case) bool { return o.Name == c.Name }) {
+			s.Cases[i].Name = fmt.Sprintf("%s-%d", c.Name, i+1)
+		}
 		external := strings.Contains(c.Broker, "://")
 		switch {
-		case slices.ContainsFunc(s.Cases[:i], func(o jitter.Case) bool { return o.Name == c.Name }):
-			s.Cases[i].Name = fmt.Sprintf("%s-%d", c.Name, i+1)
 		case s.Echo == jitter.Elsewhere && c.OneWay:
 			return usageError("case %s: oneway and --echo external exclude each other: the subscriber notes times of this machine", c.Name)
 		case s.Echo == jitter.Elsewhere && !external:
 			return usageError("--echo external needs a broker that the echo can reach: give --broker mqtt://host:port")
-		case strings.HasPrefix(c.Broker, "mqtts://") && f.ca == "":
+		case f.ca == "" && strings.HasPrefix(c.Broker, "mqtts://"):
 			return usageError("a broker with TLS needs --ca FILE, the certificate authority that signed its certificate")
+		case external:
+			if err := jitter.CheckURL(c.Broker, f.ca); err != nil {
+				return usageError("case %s: %w", c.Name, err)
+			}
 		}
 	}
 	return nil
@@ -213,9 +219,22 @@ func (f *jitterFlags) together(s *jitter.Suite) error {
 
 // sendBack is an echo for another machine.
 func (f *jitterFlags) sendBack(cmd *cobra.Command) error {
+	with := []string{"echo-only", "topics", "ca"}
+	var beside string
+	cmd.Flags().Visit(func(flag *pflag.Flag) {
+		if !slices.Contains(with, flag.Name) {
+			beside = flag.Name
+		}
+	})
+	if beside != "" {
+		return usageError("--echo-only measures nothing: leave out --%s", beside)
+	}
 	topics, err := f.topicsGiven()
 	if err != nil {
 		return err
+	}
+	if err := jitter.CheckURL(f.echoOnly, f.ca); err != nil {
+		return usageError("--echo-only: %w", err)
 	}
 	err = jitter.Echo(cmd.Context(), f.echoOnly, f.ca, topics, func() {
 		_, _ = fmt.Fprintf(cmd.ErrOrStderr(), "sending back what comes on %s to %s, until interrupted\n", topics.Request, topics.Answer)
@@ -300,8 +319,8 @@ func showJitter(w io.Writer, r *jitter.Report, m *run.Manifest, format string) e
 		e.SetIndent("", "  ")
 		e.SetEscapeHTML(false)
 		return e.Encode(r)
-	case htmlFormat:
-		return jitter.HTML(w, r, m.Command, explained)
+	case "markdown", htmlFormat:
+		return jitter.Page(w, format, r, m.Command, explained)
 	}
 	width := terminalWidth(w)
 	return jitter.Text(w, r, func(head, text string) { printWrapped(w, head, text, width) })
@@ -313,7 +332,7 @@ func writeJitterPage(dir string, r *jitter.Report, m *run.Manifest) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(jitter.HTML(f, r, m.Command, explained), f.Close())
+	return errors.Join(jitter.Page(f, htmlFormat, r, m.Command, explained), f.Close())
 }
 
 // jitterVerdict is an error if a case has no valid round.
@@ -338,8 +357,8 @@ func (f *reportFlags) showJitter(w io.Writer, r *jitter.Report, m *run.Manifest,
 	if err != nil {
 		return err
 	}
-	if !slices.Contains([]string{"text", "json", htmlFormat}, f.format) || f.trial > 0 || len(f.limits) > 0 {
-		return usageError("a measurement of jitter is shown as text, json or html, as a whole")
+	if !slices.Contains([]string{"text", "json", "markdown", htmlFormat}, f.format) || f.trial > 0 || len(f.limits) > 0 {
+		return usageError("a measurement of jitter is shown as text, json, markdown or html, as a whole")
 	}
 	return showJitter(w, r, m, f.format)
 }

@@ -60,7 +60,7 @@ func TestReport(t *testing.T) {
 		}
 	}
 	var page bytes.Buffer
-	if err := HTML(&page, r, []string{"mqlab", "run", "jitter"}, nil); err != nil {
+	if err := Page(&page, "html", r, []string{"mqlab", "run", "jitter"}, nil); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -20,6 +20,12 @@ type server struct {
 
 func (s *server) address() string { return net.JoinHostPort(s.host, strconv.Itoa(int(s.port))) }
 
+// CheckURL finds what is wrong with a broker's URL, or with the file of its certificate authority.
+func CheckURL(broker, ca string) error {
+	_, err := dialing(broker, ca)
+	return err
+}
+
 // dialing reads the URL of a broker; ca is the file of the authority that signed its certificate, of mqtts only.
 func dialing(broker, ca string) (*server, error) {
 	u, err := url.Parse(broker)
@@ -42,7 +48,7 @@ func dialing(broker, ca string) (*server, error) {
 		}
 		pem, err := os.ReadFile(ca)
 		if err != nil {
-			return nil, err
+			return nil, fmt.Errorf("the certificate authority's file: %w", err)
 		}
 		s.tls = &tls.Config{RootCAs: x509.NewCertPool(), ServerName: s.host, MinVersion: tls.VersionTLS12}
 		if !s.tls.RootCAs.AppendCertsFromPEM(pem) {

@@ -5,10 +5,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"slices"
 	"time"
 
 	"github.com/mqlab/mqlab/internal/agent"
 	"github.com/mqlab/mqlab/internal/broker"
+	"github.com/mqlab/mqlab/internal/cores"
 	"github.com/mqlab/mqlab/internal/guard"
 )
 
@@ -56,6 +59,15 @@ func (s *Suite) available(ctx context.Context, c *Case, folder string) (why stri
 	}
 	if f := broker.Find(ctx, subject); !f.OK {
 		return f.Why, nil
+	}
+	if c.Pin >= 0 {
+		own, err := cores.Of(os.Getpid())
+		if err != nil {
+			return fmt.Sprintf("pin %d: %v", c.Pin, err), nil
+		}
+		if !slices.Contains(own, c.Pin) {
+			return fmt.Sprintf("pin %d: we may run on the cores %s", c.Pin, own), nil
+		}
 	}
 	if s.Agents[c.Client] != nil {
 		return "", nil

@@ -12,8 +12,9 @@ import (
 	"github.com/mqlab/mqlab/internal/summary"
 )
 
-// HTML writes a report as one page that needs nothing else. Its figures are those of Text. explain says what a word means, "" = nothing.
-func HTML(w io.Writer, r *Report, command []string, explain func(word string) string) error {
+// Page writes a report as markdown, or as one page of HTML that needs nothing else. Its figures are those of Text. explain says what a word
+// means, "" = nothing.
+func Page(w io.Writer, format string, r *Report, command []string, explain func(word string) string) error {
 	p := report.NewPage("mqlab run jitter (" + r.Run + ")")
 	p.Say("%s Topics %s and %s; echo %s.", r.Head(), r.Topics.Request, r.Topics.Answer, r.Echo)
 	p.Lead(r.Answer())
@@ -31,7 +32,7 @@ func HTML(w io.Writer, r *Report, command []string, explain func(word string) st
 	}
 	p.Section("How to repeat it")
 	p.Command(strings.Join(command, " "))
-	return p.Write(w, "html", false, explain)
+	return p.Write(w, format, false, explain)
 }
 
 // Answer is the outcome in one sentence; doubtful: it is hardly one.
