@@ -10,10 +10,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"os"
 	"runtime"
-	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -22,16 +20,13 @@ import (
 	"github.com/mqlab/mqlab/internal/clock"
 )
 
-// Verb is the hidden verb of the program that runs an agent; its argument is one of Names.
+// Verb is the hidden verb of the program that runs an agent; its argument names one of libraries.
 const Verb = "library"
 
 // libraries are the agents by name: each connects, subscribes, calls ready and then received for every message.
 var libraries = map[string]func(*agent) error{
 	"floor": floor, "paho3": paho3, "paho5": paho5, "amqp091": amqp091,
 }
-
-// Names are those of the agents.
-func Names() []string { return slices.Sorted(maps.Keys(libraries)) }
 
 // job is what the orchestrator asks for.
 type job struct {

@@ -57,12 +57,6 @@ func (h *Hunt) Results() []Result {
 	return all
 }
 
-// Ended reports whether there is nothing left to try.
-func (h *Hunt) Ended() bool {
-	_, more := h.Next()
-	return !more
-}
-
 func (h *Hunt) result(number int, r search.Result) Result {
 	begin := &h.plan.Trials[number]
 	out := Result{

@@ -86,11 +86,18 @@ func checkProtocol(p *scenario.Point, s Subject, report reporter) {
 	case MQTT311, MQTT311WS:
 		checkMQTT311(p, report)
 	}
+	if s.Broker == "rabbitmq" {
+		checkRabbitMQ(p, s.Protocol, report, noQoS2, noSharing)
+	}
+}
+
+// checkRabbitMQ looks for what RabbitMQ cannot do in a protocol; MQTT has none of inMQTT.
+func checkRabbitMQ(p *scenario.Point, protocol string, report reporter, inMQTT ...lack) {
 	switch {
-	case s.Broker == "rabbitmq" && IsMQTT(s.Protocol):
-		report.lacks("RabbitMQ's MQTT", noQoS2, noSharing)
-	case s.Broker == "rabbitmq" && s.Protocol == AMQP10:
-		report.lacks("RabbitMQ's AMQP 1.0", lack{!c.CleanStart, "connect.clean_start", "durable subscriptions: only true is possible"})
+	case IsMQTT(protocol):
+		report.lacks("RabbitMQ's MQTT", inMQTT...)
+	case protocol == AMQP10:
+		report.lacks("RabbitMQ's AMQP 1.0", lack{!p.Connect.CleanStart, "connect.clean_start", "durable subscriptions: only true is possible"})
 	}
 }
 

@@ -115,6 +115,12 @@ func csvRow(s *summary.Summary, t *summary.Trial) *csvFields {
 	r.placement(t.Placement)
 	r.broker(&t.Broker)
 	r.connections(t)
+	r.causes(t)
+	return r
+}
+
+// causes are what held a trial back, and the strongest cause of its slow messages.
+func (r *csvFields) causes(t *summary.Trial) {
 	var limiter, used any = "", ""
 	if b := t.Bottleneck; b != nil {
 		limiter, used = b.Kind, b.Used
@@ -122,7 +128,7 @@ func csvRow(s *summary.Summary, t *summary.Trial) *csvFields {
 	r.add("bottleneck_kind", limiter)
 	r.add("bottleneck_used_ratio", used)
 	var cause, share any = "", ""
-	if len(t.Findings) > 0 { // the strongest
+	if len(t.Findings) > 0 {
 		cause = t.Findings[0].Cause
 		if s := t.Findings[0].Share; s > 0 {
 			share = s
@@ -130,7 +136,6 @@ func csvRow(s *summary.Summary, t *summary.Trial) *csvFields {
 	}
 	r.add("findings_cause", cause)
 	r.add("findings_share", share)
-	return r
 }
 
 func (r *csvFields) params(p *plan.Params) {

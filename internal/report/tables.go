@@ -57,6 +57,19 @@ var (
 	}
 )
 
+// parts are the tables of a group that stand where any of its rows has the metric.
+var parts = []struct {
+	metric, says string
+	columns      []column
+}{
+	{summary.ConnectPer, "Connecting: how many became ready per second, from the first attempt to the last; the time of one, and its parts; the broker's memory for each.", connectColumns},
+	{summary.VisitsPer, "Churn, clients that came and left: how many the broker accepted per second; the time of one, from due to accepted; the memory it kept when all had left.", churnColumns},
+	{summary.OutageMax, "How long lost connections were away, until they were ready again:", outageColumns},
+	{summary.BytesPerMessage, "On the link: bytes offered in both directions per message delivered in the measure window, headers of IP and TCP included; the part of the segments that were sent again, of both ends where the link shows packets:", linkColumns},
+	{summary.BytesPerMonth, "Per device, which is a connection: bytes on the link and what they come to in 30 days; CPU time and wake-ups of its client. Bytes compare protocols, CPU compares libraries:", energyColumns},
+	{summary.NoticeMax, "Outages: the longest time until one was noticed; from its end until connections were ready; from when a subscriber's connection stood until the first message, and the last that was sent before, had come; the part of the messages that was kept for subscribers that were away; which part of all clients came back in the same second:", recoveryColumns},
+}
+
 // group writes the tables of one group; where several are compared, its verdict stands here.
 func (d *document) group(g *group, several bool) {
 	sec := d.section(g.heading)
@@ -93,29 +106,11 @@ func (d *document) group(g *group, several bool) {
 		sec.say(plain, "What was lost, and what the broker used:")
 		sec.add(g.table(closedCost, false))
 	}
-	if g.has(summary.ConnectPer) {
-		sec.say(plain, "Connecting: how many became ready per second, from the first attempt to the last; the time of one, and its parts; the broker's memory for each.")
-		sec.add(g.table(connectColumns, false))
-	}
-	if g.has(summary.VisitsPer) {
-		sec.say(plain, "Churn, clients that came and left: how many the broker accepted per second; the time of one, from due to accepted; the memory it kept when all had left.")
-		sec.add(g.table(churnColumns, false))
-	}
-	if g.has(summary.OutageMax) {
-		sec.say(plain, "How long lost connections were away, until they were ready again:")
-		sec.add(g.table(outageColumns, false))
-	}
-	if g.has(summary.BytesPerMessage) {
-		sec.say(plain, "On the link: bytes offered in both directions per message delivered in the measure window, headers of IP and TCP included; the part of the segments that were sent again, of both ends where the link shows packets:")
-		sec.add(g.table(linkColumns, false))
-	}
-	if g.has(summary.BytesPerMonth) {
-		sec.say(plain, "Per device, which is a connection: bytes on the link and what they come to in 30 days; CPU time and wake-ups of its client. Bytes compare protocols, CPU compares libraries:")
-		sec.add(g.table(energyColumns, false))
-	}
-	if g.has(summary.NoticeMax) {
-		sec.say(plain, "Outages: the longest time until one was noticed; from its end until connections were ready; from when a subscriber's connection stood until the first message, and the last that was sent before, had come; the part of the messages that was kept for subscribers that were away; which part of all clients came back in the same second:")
-		sec.add(g.table(recoveryColumns, false))
+	for _, p := range parts {
+		if g.has(p.metric) {
+			sec.say(plain, p.says)
+			sec.add(g.table(p.columns, false))
+		}
 	}
 	if g.hasUnknown() {
 		sec.say(plain, fmt.Sprintf("%s not known, or too few messages for this percentile; %s: the percentile falls among lost messages.", unknown, lostWord))

@@ -148,43 +148,36 @@ func (f field) set(text string) error {
 		}
 		return assign(p, Size(n), f.within(n, plainBytes, parseInt))
 	case *ByteRate:
-		n, err := parseByteRate(text)
-		return assign(p, n, err)
+		return parsed(p, text, parseByteRate)
 	case *Rate:
-		r, err := parseRate(text)
-		return assign(p, r, err)
+		return parsed(p, text, parseRate)
 	case *Amount:
-		a, err := parseAmount(text)
-		return assign(p, a, err)
+		return parsed(p, text, parseAmount)
 	case *Share:
-		share, err := parseShare(text)
-		return assign(p, share, err)
+		return parsed(p, text, parseShare)
 	case *BitRate:
-		rate, err := parseBitRate(text)
-		return assign(p, rate, err)
+		return parsed(p, text, parseBitRate)
 	case *Packets:
-		n, err := parsePackets(text)
-		return assign(p, n, err)
+		return parsed(p, text, parsePackets)
 	case *Machine:
-		m, err := parseMachine(text)
-		return assign(p, m, err)
+		return parsed(p, text, parseMachine)
 	case *[]Fault:
-		list, err := parseFaults(text)
-		return assign(p, list, err)
+		return parsed(p, text, parseFaults)
 	case *Fault:
-		fault, err := parseFault(text)
-		return assign(p, fault, err)
+		return parsed(p, text, parseFault)
 	case *Factor:
-		n, err := parseFactor(text)
-		return assign(p, n, err)
+		return parsed(p, text, parseFactor)
 	case *Backoff:
-		b, err := parseBackoff(text)
-		return assign(p, b, err)
+		return parsed(p, text, parseBackoff)
 	case *Quantum:
-		q, err := parseQuantum(text)
-		return assign(p, q, err)
+		return parsed(p, text, parseQuantum)
 	}
 	return fmt.Errorf("a %s cannot be set", f.value.Type())
+}
+
+func parsed[T any](p *T, text string, parse func(string) (T, error)) error {
+	value, err := parse(text)
+	return assign(p, value, err)
 }
 
 func assign[T any](p *T, value T, err error) error {

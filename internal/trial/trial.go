@@ -203,16 +203,7 @@ func (j *job) drive(ctx context.Context) (err error) {
 		}
 		sink.Samples = func() worker.Sampler { return sampler{queue.Producer()} }
 	}
-	share := worker.Whole(runNumber(j.RunID, j.trial.ID), j.trial, j.broker.URL)
-	share.SubscribeURL = j.last().SubscribeURL
-	share.Cores = len(j.placement.Generator)
-	if file := j.broker.CAFile(); file != "" {
-		share.Trial.Subject.TLS = plan.TLS{CAFile: file, ServerName: broker.SecureName}
-	}
-	for _, b := range j.others {
-		share.Others = append(share.Others, worker.Address{URL: b.URL, SubscribeURL: b.SubscribeURL})
-	}
-	w, err := j.generator(share, worker.Credentials(login), sink)
+	w, err := j.generator(j.share(), worker.Credentials(login), sink)
 	if err != nil {
 		return err
 	}
@@ -254,6 +245,20 @@ func (j *job) drive(ctx context.Context) (err error) {
 	}
 	j.settle(result)
 	return err
+}
+
+// share is the whole trial, as workers are told it.
+func (j *job) share() worker.Share {
+	share := worker.Whole(runNumber(j.RunID, j.trial.ID), j.trial, j.broker.URL)
+	share.SubscribeURL = j.last().SubscribeURL
+	share.Cores = len(j.placement.Generator)
+	if file := j.broker.CAFile(); file != "" {
+		share.Trial.Subject.TLS = plan.TLS{CAFile: file, ServerName: broker.SecureName}
+	}
+	for _, b := range j.others {
+		share.Others = append(share.Others, worker.Address{URL: b.URL, SubscribeURL: b.SubscribeURL})
+	}
+	return share
 }
 
 // lead is how long before its start the schedule is given to each process of the generator.
