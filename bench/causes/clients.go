@@ -12,6 +12,7 @@ import (
 
 	"github.com/mqlab/mqlab/internal/agent"
 	"github.com/mqlab/mqlab/internal/broker"
+	"github.com/mqlab/mqlab/internal/cgroup"
 	"github.com/mqlab/mqlab/internal/clock"
 	"github.com/mqlab/mqlab/internal/diagnose"
 	"github.com/mqlab/mqlab/internal/inspect"
@@ -29,7 +30,8 @@ type client struct {
 	oneWay    bool
 	keepAlive time.Duration
 	disturb   disturbance
-	on        *site // the broker, if it is no usual one
+	on        *site   // the broker, if it is no usual one
+	cpus      float64 // a quota that its process is held to, in cores; 0 = none
 }
 
 // variant is that of the broker.
@@ -54,8 +56,17 @@ func (l *lab) measure(ctx context.Context, c client) (*diagnose.Input, error) {
 		return nil, err
 	}
 	c.job.PayloadBytes = cmp.Or(c.job.PayloadBytes, 256)
+	own := *a
+	if c.cpus > 0 {
+		g, err := cgroup.Make(fmt.Sprintf("causes-%d", os.Getpid()), cgroup.Limits{CPUs: c.cpus}, l.guard.TrackGroup)
+		if err != nil {
+			return nil, err
+		}
+		defer func() { _ = g.Remove() }() // the guard removes what is left
+		own.Exec = within(g)
+	}
 	r, err := jitter.Run(ctx, l.guard, jitter.Options{
-		Client: a, Job: c.job, Broker: b.url, BrokerPID: b.pid, Echo: !c.nagle, OneWay: c.oneWay, KeepAlive: c.keepAlive, Disturb: c.disturb,
+		Client: &own, Job: c.job, Broker: b.url, BrokerPID: b.pid, Echo: !c.nagle, OneWay: c.oneWay, KeepAlive: c.keepAlive, Disturb: c.disturb,
 	})
 	if err != nil {
 		return nil, err

@@ -4,7 +4,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"os"
 	"os/exec"
 	"runtime"
@@ -103,25 +102,14 @@ func hogsOf(n, broker int) disturbance {
 	}
 }
 
-// quota holds the client to a part of a core.
-func (l *lab) quota(cores float64, set int) disturbance {
-	return func(ctx context.Context, pid int) {
-		g, err := cgroup.Make(fmt.Sprintf("causes-%d-%d", os.Getpid(), set), cgroup.Limits{CPUs: cores}, l.guard.TrackGroup)
-		if err != nil {
-			return
+// within makes commands of programs that run in a control group from their begin.
+func within(g *cgroup.Group) func(ctx context.Context, name string, args ...string) *exec.Cmd {
+	return func(ctx context.Context, name string, args ...string) *exec.Cmd {
+		enter := ""
+		for _, dir := range g.Dirs() {
+			enter += "echo $$ > '" + dir + "/cgroup.procs' && "
 		}
-		if cgroup.Enter(g.Dirs(), pid) == nil {
-			<-ctx.Done()
-		}
-		leave(pid)
-		_ = g.Remove()
-	}
-}
-
-// leave moves a process back to the group that this program is in, so that its own can be removed.
-func leave(pid int) {
-	for _, h := range cgroup.Hierarchies(os.DirFS("/")) {
-		_ = cgroup.Enter([]string{h.Dir}, pid)
+		return exec.CommandContext(ctx, "/bin/sh", append([]string{"-c", enter + `exec "$0" "$@"`, name}, args...)...)
 	}
 }
 

@@ -5,8 +5,8 @@
 // names were right.
 //
 // Every scenario is tried with five sets of parameters. Where the natural input is a table, a capture or a running process, it is
-// diagnosed from that. Other work on the machine makes any case one of a noisy host: a trial that is named so by the probe beside it is
-// repeated, and left out, by name, if that does not help.
+// diagnosed from that. Other work on the machine makes any case one of a noisy host: a trial during which programs that are not ours
+// used more than a fifth of the CPU is repeated, and left out, by name, right or wrong, if that does not help.
 package main
 
 import (
@@ -36,9 +36,11 @@ type options struct {
 	only  string
 	sets  int
 	tries int
-	seed  uint64
-	json  bool
-	v     bool
+	// others is the part of the CPU that other programs may use.
+	others float64
+	seed   uint64
+	json   bool
+	v      bool
 }
 
 func causes(args []string) int {
@@ -50,6 +52,7 @@ func causes(args []string) int {
 	flags.StringVar(&o.only, "only", "", "only scenarios with this in their name")
 	flags.IntVar(&o.sets, "sets", allSets, "sets of parameters per scenario")
 	flags.IntVar(&o.tries, "tries", 3, "how often a disturbed trial is tried")
+	flags.Float64Var(&o.others, "others", 0.2, "part of the machine's CPU that other programs may use before a trial counts as disturbed")
 	flags.Uint64Var(&o.seed, "seed", 1, "of the times at which what is random happens")
 	flags.BoolVar(&o.json, "json", false, "print JSON")
 	flags.BoolVar(&o.v, "v", false, "print the evidence of each finding")
@@ -134,7 +137,7 @@ func (l *lab) all(ctx context.Context, o options, s *scenario, t *table) error {
 		}
 	}
 	for set := range o.sets {
-		v, err := l.verdict(ctx, s, set, o.tries)
+		v, err := l.verdict(ctx, s, set, o.tries, o.others)
 		if err != nil {
 			return err
 		}
@@ -142,8 +145,8 @@ func (l *lab) all(ctx context.Context, o options, s *scenario, t *table) error {
 		if o.json {
 			continue
 		}
-		fmt.Fprintf(o.out, "%-9s %-30s set %d  %s%s\n", v.mark(), s.name, set+1, v.Got, v.figures())
-		if o.v || !v.Right && !v.Disturbed {
+		fmt.Fprintf(o.out, "%-10s %-30s set %d  %s%s\n", v.mark(), s.name, set+1, v.Got, v.figures())
+		if o.v || !v.Right {
 			for _, line := range v.evidence {
 				fmt.Fprintln(o.out, "            "+line)
 			}
@@ -153,9 +156,9 @@ func (l *lab) all(ctx context.Context, o options, s *scenario, t *table) error {
 }
 
 // verdict tries a scenario with a set, again while other programs disturb it.
-func (l *lab) verdict(ctx context.Context, s *scenario, set, tries int) (v verdict, err error) {
+func (l *lab) verdict(ctx context.Context, s *scenario, set, tries int, others float64) (v verdict, err error) {
 	for try := range tries {
-		began := time.Now()
+		began, before := time.Now(), used()
 		r, err := s.run(ctx, l, set)
 		if ctx.Err() != nil {
 			return v, context.Cause(ctx)
@@ -164,7 +167,8 @@ func (l *lab) verdict(ctx context.Context, s *scenario, set, tries int) (v verdi
 			return v, fmt.Errorf("set %d: %w", set+1, err)
 		}
 		v = s.judge(r)
-		v.Set, v.Tries, v.Seconds = set+1, try+1, time.Since(began).Seconds()
+		v.Set, v.Tries, v.Seconds, v.Others = set+1, try+1, time.Since(began).Seconds(), used().othersSince(before)
+		v.Disturbed = v.Others > others
 		if !v.Disturbed {
 			break
 		}
@@ -186,6 +190,5 @@ func (s *scenario) judge(r *diagnose.Result) verdict {
 			v.Right, v.Why = false, why
 		}
 	}
-	v.Disturbed = !v.Right && v.Got == diagnose.HostNoise
 	return v
 }

@@ -120,19 +120,19 @@ var clientScenarios = []scenario{
 	}},
 
 	{name: "hogs on the client's core", want: diagnose.CPUContention, needs: agentMissing("c-libmosquitto"), run: func(ctx context.Context, l *lab, set int) (*diagnose.Result, error) {
-		return l.diagnosed(ctx, client{name: []string{"c-libmosquitto", "python-paho"}[set%2], job: every(intervals[set], 3.5), disturb: hogsOf(2+set%3, 0)})
+		return l.diagnosed(ctx, client{name: []string{"c-libmosquitto", "python-paho"}[set%2], job: every(intervals[set], 3.5), disturb: hogsOf(5+set, 0)})
 	}},
 	{name: "hogs on the broker's core", want: diagnose.CPUContention, needs: agentMissing("c-libmosquitto"), run: func(ctx context.Context, l *lab, set int) (*diagnose.Result, error) {
 		b, err := l.ownMosquitto(ctx, "persistence false\n") // it stays on its core
 		if err != nil {
 			return nil, err
 		}
-		return l.diagnosed(ctx, client{name: "c-libmosquitto", job: every(intervals[set], 3.5), disturb: hogsOf(2+set%3, b.pid), on: b})
+		return l.diagnosed(ctx, client{name: "c-libmosquitto", job: every(intervals[set], 3.5), disturb: hogsOf(5+set, b.pid), on: b})
 	}},
 	{name: "CPU quota", want: diagnose.Throttling, needs: quotaMissing, run: func(ctx context.Context, l *lab, set int) (*diagnose.Result, error) {
 		j := every(10*ms, 4)
-		j.WorkNS, j.WorkEvery = int64([...]time.Duration{40 * ms, 30 * ms, 50 * ms, 25 * ms, 60 * ms}[set]), [...]int{40, 30, 50, 25, 60}[set]
-		return l.diagnosed(ctx, client{name: "c-libmosquitto", job: j, disturb: l.quota([...]float64{0.2, 0.15, 0.25, 0.12, 0.2}[set], set)})
+		j.WorkNS, j.WorkEvery = int64([...]time.Duration{60 * ms, 50 * ms, 70 * ms, 45 * ms, 80 * ms}[set]), [...]int{40, 30, 50, 35, 45}[set]
+		return l.diagnosed(ctx, client{name: "c-libmosquitto", job: j, cpus: [...]float64{0.1, 0.08, 0.12, 0.1, 0.1}[set]})
 	}},
 	{name: "noisy host", want: diagnose.HostNoise, needs: agentMissing("c-libmosquitto"), run: func(ctx context.Context, l *lab, set int) (*diagnose.Result, error) {
 		return l.diagnosed(ctx, client{name: "c-libmosquitto", job: every(intervals[set], 3.5), disturb: func(ctx context.Context, _ int) { hogs(ctx, 8+4*set, -1) }})
@@ -172,7 +172,7 @@ var clientScenarios = []scenario{
 // simply measures a healthy client.
 func simply(name string) func(context.Context, *lab, int) (*diagnose.Result, error) {
 	return func(ctx context.Context, l *lab, set int) (*diagnose.Result, error) {
-		return l.diagnosed(ctx, client{name: name, job: healthy(set, 3)})
+		return l.diagnosed(ctx, client{name: name, job: healthy(set, 2.5)})
 	}
 }
 

@@ -26,6 +26,7 @@ type verdict struct {
 	Right     bool             `json:"right"`
 	Why       string           `json:"why,omitempty"` // a right name is not enough
 	Disturbed bool             `json:"disturbed"`     // by other programs, however often it was tried
+	Others    float64          `json:"others_ratio"`  // of the machine's CPU, that they used
 	Tries     int              `json:"tries"`
 	P50       int64            `json:"p50_ns,omitempty"`
 	P99       int64            `json:"p99_ns,omitempty"`
@@ -36,13 +37,14 @@ type verdict struct {
 func (v *verdict) names(c diagnose.Cause) bool { return slices.Contains(v.Named, c) }
 
 func (v *verdict) mark() string {
-	switch {
-	case v.Disturbed:
-		return "disturbed"
-	case v.Right:
-		return "right"
+	word := "WRONG"
+	if v.Right {
+		word = "right"
 	}
-	return "WRONG"
+	if v.Disturbed { // it counts for nothing
+		return "(" + word + ")"
+	}
+	return word
 }
 
 func (v *verdict) figures() (text string) {

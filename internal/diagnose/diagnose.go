@@ -132,14 +132,20 @@ func Diagnose(in *Input) *Result {
 		r.Findings = append(clockSkew(s), Finding{Cause: TooFew, Evidence: []Evidence{{"too_few", []any{len(s.messages), fewest}}}})
 		return r
 	}
-	findings := clockSkew(s)
+	skew := clockSkew(s)
 	if s.quiet() {
-		r.Findings = append(findings, s.none())
+		r.Findings = append(skew, s.none())
 		return r
 	}
-	findings = append(findings, s.mechanisms()...)
-	findings = append(findings, s.patterns(findings)...)
+	findings := s.mechanisms()
 	slices.SortStableFunc(findings, func(a, b Finding) int { return cmp.Compare(b.Share, a.Share) })
+	if f, adds := s.pattern(findings); adds >= 0 {
+		at := slices.IndexFunc(findings, func(other Finding) bool { return other.Share < adds })
+		if at < 0 {
+			at = len(findings)
+		}
+		findings = slices.Insert(findings, at, f)
+	}
 	r.Unexplained = s.unexplained()
 	if len(findings) == 0 {
 		if s.steady() {
@@ -147,6 +153,11 @@ func Diagnose(in *Input) *Result {
 		} else {
 			findings = append(findings, s.unexplainedFinding())
 		}
+	}
+	if 100*in.Negative >= len(in.Messages) { // then no other time can be believed either
+		findings = append(skew, findings...)
+	} else {
+		findings = append(findings, skew...)
 	}
 	r.Findings = findings
 	return r

@@ -80,6 +80,39 @@ func TestFew(t *testing.T) {
 	}
 }
 
+// TestSkewBesideOthers: where clocks disagree about many messages, no other time can be believed; about a few, the cause comes first.
+func TestSkewBesideOthers(t *testing.T) {
+	for negative, want := range map[int]Cause{500: ClockSkew, 3: GCPause} {
+		w := newWorld(5, 20*time.Millisecond, 3000)
+		w.sends()
+		w.signal(GCPause, Pauses, w.spans(15, 200*time.Millisecond))
+		w.in.Negative = negative
+		if r := Diagnose(&w.in); r.Verdict() != want || len(r.Findings) != 2 {
+			t.Errorf("%d negative: %s", negative, text(r))
+		}
+	}
+}
+
+// TestPatternBehindMechanism: what was seen going on is the cause; that it comes at a fixed period is told behind it.
+func TestPatternBehindMechanism(t *testing.T) {
+	w := newWorld(5, 20*time.Millisecond, 2000)
+	w.sends()
+	w.signal(GCPause, Pauses, w.every(2*time.Second, 120*time.Millisecond))
+	r := Diagnose(&w.in)
+	if r.Verdict() != GCPause || len(r.Findings) != 2 || r.Findings[1].Cause != Periodic {
+		t.Errorf("%s", text(r))
+	}
+}
+
+// TestFewSpikes: three spikes that are equally far apart, in a run that lasts for thirty times that, are no period.
+func TestFewSpikes(t *testing.T) {
+	w := newWorld(5, 10*time.Millisecond, 3000)
+	once(w, Span{2 * second, 2*second + 60*millisecond}, Span{3 * second, 3*second + 60*millisecond}, Span{4 * second, 4*second + 60*millisecond})
+	if r := Diagnose(&w.in); r.Verdict() == Periodic {
+		t.Errorf("%s", text(r))
+	}
+}
+
 // TestLatenciesOnly: without times no structure is claimed.
 func TestLatenciesOnly(t *testing.T) {
 	for _, c := range samples() {

@@ -11,30 +11,39 @@ type spike struct {
 	excess int64
 }
 
-// patterns say when messages were slow, where that is regular. They explain nothing more; they point to what runs at that rhythm.
-func (s *series) patterns(found []Finding) []Finding {
+// pattern says when messages were slow, where that is regular. It points to what runs at that rhythm, and stands behind a mechanism that
+// was found to explain as much: adds is the part of the excess that nothing else explained, negative where there is no pattern.
+func (s *series) pattern(found []Finding) (f Finding, adds float64) {
 	if slices.ContainsFunc(found, func(f Finding) bool {
 		return slices.Contains([]Cause{LoopSleep, PollSleep, PowerSave, Backlog, MemoryGrowth}, f.Cause)
 	}) {
-		return nil
+		return Finding{}, -1
 	}
 	list := s.spikes()
 	period, fit := rhythm(list, s.period)
 	parts, above := s.spikeParts()
-	if !s.timed || len(list) < 3 || fit < 0.7 || 2*above > len(s.excess) {
-		return nil
+	if !s.timed || len(list) < 3 || fit < 0.7 || 2*above > len(s.excess) || !s.throughout(list, period) {
+		return Finding{}, -1
 	}
 	share := s.share(parts)
 	if share < enough {
-		return nil
+		return Finding{}, -1
 	}
-	f := Finding{Cause: Periodic, Share: share, Evidence: []Evidence{{"periodic", []any{len(list), ns(period), percent(fit)}}}}
+	f = Finding{Cause: Periodic, Share: share, Evidence: []Evidence{{"periodic", []any{len(list), ns(period), percent(fit)}}}}
 	if k := int64(s.in.KeepAlive); k > 0 && 10*max(period-k, k-period) < k && concentration(list, k) > 0.85 {
 		f.Cause = KeepAlivePeriod
 		f.Evidence = append(f.Evidence, Evidence{"keepalive_period", []any{ns(k), figure(concentration(list, k))}})
 	}
+	adds = s.left(parts)
 	s.explain(parts)
-	return []Finding{f}
+	return f, adds
+}
+
+// throughout: spikes are there in at least half of the periods that the messages last. What runs at a period goes on; a few spikes that are
+// equally far apart by chance do not.
+func (s *series) throughout(list []spike, period int64) bool {
+	from, to := s.span()
+	return 2*int64(len(list))*period >= to-from
 }
 
 // spikeLimit is what a spike exceeds: well above the usual scatter, and a quarter of the way to the largest.
