@@ -53,6 +53,7 @@ func buildAcross(a *summary.Across) *document {
 		}
 		v.add(points)
 	}
+	d.whyAcross(a)
 	for _, g := range groups {
 		d.group(g, len(groups) > 1)
 		d.last().add(g.byMetric())

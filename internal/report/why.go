@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/mqlab/mqlab/internal/diagnose"
+	"github.com/mqlab/mqlab/internal/plan"
 	"github.com/mqlab/mqlab/internal/summary"
 )
 
@@ -79,11 +80,28 @@ func (w *why) words(lone bool) string {
 	if lone {
 		return "why: " + w.line()
 	}
-	name := w.cell.Subject.Name
-	if set := setWords(w.cell.Set); set != "" {
-		name += ", " + set
+	return w.name() + " (" + trialNumbers(w.trials) + "): " + w.line()
+}
+
+// name is whose it is.
+func (w *why) name() string {
+	others := slices.DeleteFunc(slices.Clone(w.cell.Set), func(a plan.Assignment) bool { return a.Key == "subject" })
+	if set := setWords(others); set != "" {
+		return w.cell.Subject.Name + ", " + set
 	}
-	return name + " (" + trialNumbers(w.trials) + "): " + w.line()
+	return w.cell.Subject.Name
+}
+
+// whyAcross says the same of several runs, whose trials are numbered anew.
+func (d *document) whyAcross(a *summary.Across) {
+	var points list
+	for _, w := range whysOf(&summary.Summary{Cells: a.Cells, Trials: a.Trials}, new(Options)) {
+		of := fmt.Sprintf(" (%d of %s): ", len(w.trials), plural(uint64(len(w.cell.Trials)), "trial"))
+		points = append(points, paragraph{w.name() + of + w.line(), plain})
+	}
+	if len(points) > 0 {
+		d.section(whyHeading).add(points)
+	}
 }
 
 // line says it in one short line: the causes, and how much of the excess each explains.
