@@ -1,6 +1,10 @@
 package clients
 
-import "time"
+import (
+	"fmt"
+	"strings"
+	"time"
+)
 
 // Plan is what a comparison would do.
 type Plan struct {
@@ -8,6 +12,7 @@ type Plan struct {
 	Floors   []string      `json:"floors"`
 	Protocol string        `json:"protocol"`
 	Points   []PlannedStep `json:"points"`
+	Besides  []string      `json:"experiments,omitempty"` // not in the estimate
 	Estimate time.Duration `json:"estimate_ns"` // if all clients are installed
 }
 
@@ -46,14 +51,45 @@ func PlanOf(o *Options) *Plan {
 			p.Clients = append(p.Clients, a.Name)
 		}
 	}
+	p.Besides = o.besides()
 	for _, qos := range o.QoS {
 		for _, payload := range o.Payloads {
+			if o.Modes != nil && len(o.Modes) == 0 {
+				return p // experiments alone
+			}
 			step := o.step(Point{payload, qos})
 			p.Points = append(p.Points, step)
 			p.Estimate += step.Estimate
 		}
 	}
 	return p
+}
+
+// besides are the experiments that are asked for.
+func (o *Options) besides() (list []string) {
+	if len(o.Connections) > 0 {
+		list = append(list, fmt.Sprintf("%v connections of one client at once, by %s", o.Connections, strings.Join(o.By, ", ")))
+	}
+	if o.Leak > 0 {
+		list = append(list, fmt.Sprintf("memory watched for %v", o.Leak))
+	}
+	for _, how := range o.Reconnect {
+		list = append(list, "a connection that is cut: "+how)
+	}
+	if o.Block > 0 {
+		list = append(list, fmt.Sprintf("a callback that blocks for %v", o.Block))
+	}
+	return list
+}
+
+// counting are the clients whose allocations are counted from outside, in a process of its own.
+func (o *Options) counting() (n time.Duration) {
+	for _, a := range o.Clients {
+		if a.Options().Allocation && o.Allocator == "" {
+			n++
+		}
+	}
+	return n
 }
 
 // step plans a point, as session.run carries it out.
@@ -71,8 +107,9 @@ func (o *Options) step(at Point) PlannedStep {
 		{PacedMode, 1, o.Paced, s.interval(), n * time.Duration(o.Paced) * s.interval()},
 		{BurstMode, o.Bursts, s.drained(), 0, n * time.Duration(o.Bursts) * (aroundTime + busy)},
 		{BreakdownMode, 1, o.Traced, traced, n * (time.Duration(o.Traced)*traced + aroundTime + busy)},
+		{AllocationsMode, 1, s.drained(), 0, o.counting() * (startTime + aroundTime + busy)},
 	} {
-		if o.has(m.Mode) && m.Rounds > 0 && m.Messages > 0 {
+		if o.has(m.Mode) && m.Rounds > 0 && m.Messages > 0 && (m.Mode != AllocationsMode || m.Estimate > 0) {
 			step.Modes = append(step.Modes, m)
 			step.Estimate += m.Estimate
 		}

@@ -51,6 +51,7 @@ var sources = []source{
 	{"fields", "JSON", "JSON fields", true, false},
 	{"keys", "scenario", "Keys of scenarios", true, false},
 	{"diagnosis", "JSON of diagnose", "JSON fields of mqlab diagnose", true, false},
+	{"clients_csv", "CSV of run clients", "Columns of CSV, and words of reports, of mqlab run clients", false, false},
 	{"clients", "JSON of run clients", "JSON fields of mqlab run clients", true, false},
 	{"jitter", "JSON of run jitter", "JSON fields of mqlab run jitter", true, false},
 	{"probe", "probe", "Questions of a probe, and words of its answers", false, false},

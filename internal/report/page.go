@@ -93,6 +93,15 @@ func (p *Page) Fold(words string, open bool, fill func()) {
 	s.blocks = append(before, folded{words: words, open: open, blocks: s.blocks})
 }
 
+// Beside puts what fill adds side by side where there is room; in text and markdown it is below each other.
+func (p *Page) Beside(fill func()) {
+	s := p.d.last()
+	before := s.blocks
+	s.blocks = nil
+	fill()
+	s.blocks = append(before, beside(s.blocks))
+}
+
 func (p *Page) add(b block) { p.d.last().add(b) }
 
 // Write lays the report out. Color is of text; explain says what the word at the head of a column means, "" = nothing, nil = never.
@@ -123,6 +132,8 @@ func flat(blocks []block) (out []block) {
 		switch b := b.(type) {
 		case folded:
 			out = append(append(out, subheading(b.words)), flat(b.blocks)...)
+		case beside:
+			out = append(out, flat(b)...)
 		case lead:
 			out = append(out, paragraph(b))
 		case figures:

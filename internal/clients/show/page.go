@@ -24,18 +24,25 @@ type page struct {
 func build(r *clients.Result, o *Options, html bool) *report.Page {
 	p := &page{Page: report.NewPage(o.Title), r: r, o: o, d: clients.Decide(r), points: r.Points(), html: html}
 	p.head()
-	p.which()
-	p.byPayload()
-	p.matrix()
-	p.ranks()
-	p.whereTimeGoes()
-	p.costs()
-	p.flows()
+	if len(r.Cells) > 0 || !p.tried() {
+		p.which()
+		p.byPayload()
+		p.matrix()
+		p.ranks()
+		p.whereTimeGoes()
+		p.costs()
+		p.flows()
+	}
 	p.experiments()
 	p.effort()
 	p.validity()
 	p.again()
 	return p.Page
+}
+
+// tried: there are results of experiments.
+func (p *page) tried() bool {
+	return len(p.r.Scaled)+len(p.r.Leaks)+len(p.r.Reconnects)+len(p.r.KeepAlives) > 0
 }
 
 // head says what was compared, how, and whether it can be trusted.
@@ -60,9 +67,17 @@ func (p *page) head() {
 			qos = append(qos, s)
 		}
 	}
-	p.Say("%s and %s (a socket and no library); payload %s; QoS %s; %s of each mode. %s", countWords(len(p.r.Clients)-floors, "library"),
-		countWords(floors, "floor"), strings.Join(payloads, ", "), strings.Join(qos, ", "), countWords(p.rounds(), "round"), isolation(&p.r.Host))
+	what := countWords(len(p.r.Clients)-floors, "library") + " and " + countWords(floors, "floor") + " (a socket and no library)"
+	if len(p.points) > 0 {
+		what += "; payload " + strings.Join(payloads, ", ") + "; QoS " + strings.Join(qos, ", ")
+	}
+	if n := p.rounds(); n > 0 {
+		what += "; " + countWords(n, "round") + " of each mode"
+	}
+	p.Say("%s. %s", what, isolation(&p.r.Host))
 	switch cells := len(p.r.Cells); {
+	case cells == 0 && p.tried():
+		p.Say("Experiments only: nothing is ranked.")
 	case cells == 0:
 		p.Warn("Nothing was measured.")
 	case valid < cells:

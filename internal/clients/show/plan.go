@@ -13,7 +13,7 @@ import (
 // modeWords say what a mode is for.
 var modeWords = map[clients.Mode]string{
 	clients.PairedMode: "latency of a lone message", clients.DrainMode: "work per message", clients.PacedMode: "on a schedule",
-	clients.BurstMode: "throughput", clients.BreakdownMode: "where the time goes",
+	clients.BurstMode: "throughput", clients.BreakdownMode: "where the time goes", clients.AllocationsMode: "allocations, counted from outside",
 }
 
 // WritePlan writes what a comparison would do, as text or JSON.
@@ -30,10 +30,13 @@ func WritePlan(w io.Writer, p *clients.Plan, asJSON, color bool) error {
 		}
 	}
 	page := report.NewPage(fmt.Sprintf("mqlab run clients: %s and %s, %s, QoS %s, %s", countWords(len(p.Clients), "library"),
-		countWords(len(p.Floors), "floor"), countWords(len(payloads), "payload"), strings.Join(qos, ", "), p.Protocol))
+		countWords(len(p.Floors), "floor"), countWords(len(payloads), "payload"), orNone(qos), p.Protocol))
 	page.Say("Takes about %s where all of them are installed; what is missing is skipped and named.", about(p.Estimate))
 	page.Say("Libraries: %s.", orNone(p.Clients))
 	page.Say("Floors: %s.", orNone(p.Floors))
+	if len(p.Besides) > 0 {
+		page.Say("Besides, not in that time: %s.", strings.Join(p.Besides, "; "))
+	}
 	var rows [][]string
 	for _, x := range p.Points {
 		for i, m := range x.Modes {

@@ -154,19 +154,25 @@ func (p *page) ranks() {
 		if p.html {
 			p.bars(x)
 		}
-		for _, m := range clients.Metrics {
-			k := p.r.Ranking(m, x)
-			if k == nil {
-				continue
+		p.Beside(func() {
+			for _, m := range clients.Metrics {
+				p.ranking(m, x)
 			}
-			var rows [][]string
-			for _, row := range k.Rows {
-				f := p.r.Figure(m, x, row.Client)
-				rows = append(rows, []string{row.Client, library(p.r, row.Client), median(f), interval(f, summary.Nanoseconds), marks(f)})
-			}
-			p.Table(2, []string{"client", "library", metricWords[m], "95 %", "tie"}, rows)
-		}
+		})
 	})
+}
+
+func (p *page) ranking(m clients.Metric, x clients.Point) {
+	k := p.r.Ranking(m, x)
+	if k == nil {
+		return
+	}
+	var rows [][]string
+	for _, row := range k.Rows {
+		f := p.r.Figure(m, x, row.Client)
+		rows = append(rows, []string{row.Client, library(p.r, row.Client), median(f), interval(f, summary.Nanoseconds), marks(f)})
+	}
+	p.Table(2, []string{"client", "library", metricWords[m], "95 %", "tie"}, rows)
 }
 
 // costs are the rest of what a message costs.
