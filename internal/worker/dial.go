@@ -240,6 +240,16 @@ func (d *dialer) explain(err error) error {
 // is no client certificate comes after the handshake.
 const tlsAlert = "remote error"
 
+// refused is what a broker may miss that gave up a handshake: a group of the key exchange, where few were offered (RFC 8446, 4.1.1), or a
+// certificate.
+func (d *dialer) refused(err error) string {
+	const handshakeFailure = "tls: handshake failure" // the text of the alert; its type is not exported
+	if groups := d.tls.CurvePreferences; len(groups) > 0 && err.Error() == handshakeFailure {
+		return fmt.Sprintf(" (it may not know a key exchange by %v, which is all that connect.tls.groups offers)", groups[0])
+	}
+	return " (it may ask for a client certificate: tls.cert_file, tls.key_file)"
+}
+
 func (d *dialer) explainTLS(err error) error {
 	e := &connectError{cause: err}
 	var record tls.RecordHeaderError
@@ -258,7 +268,7 @@ func (d *dialer) explainTLS(err error) error {
 	case errors.As(err, &invalid):
 		e.text = prefix + "the certificate is not valid: " + invalid.Error()
 	case errors.As(err, &op) && op.Op == tlsAlert:
-		e.text = prefix + "the broker refused: " + op.Err.Error() + " (it may ask for a client certificate: tls.cert_file, tls.key_file)"
+		e.text = prefix + "the broker refused: " + op.Err.Error() + d.refused(op.Err)
 	case errors.Is(err, io.EOF), errors.Is(err, syscall.ECONNRESET):
 		e.text = prefix + "the broker closed the connection during the handshake: the port probably does not speak TLS"
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, os.ErrDeadlineExceeded):
