@@ -155,6 +155,25 @@ func TestTimeline(t *testing.T) {
 	}
 }
 
+// TestCutCountsNothingLost: what was under way when a round was ended is not lost; what is missing before the last answer is.
+func TestCutCountsNothingLost(t *testing.T) {
+	c := R1()
+	c.Count = 200
+	r := result(&c, func(seq int) int64 {
+		if seq == 100 || seq >= 197 {
+			return -1
+		}
+		return ms
+	})
+	if o := newRound(&c, 1, r); o.Counts.Lost != 4 || o.Counts.UnderWay != 0 || o.Service.Expected != 200 {
+		t.Errorf("to its end: %+v", o.Counts)
+	}
+	r.Cut = true
+	if o := newRound(&c, 1, r); o.Counts.Lost != 1 || o.Counts.UnderWay != 3 || o.Service.Expected != 197 {
+		t.Errorf("cut: %+v", o.Counts)
+	}
+}
+
 // result is a round whose messages took what took says.
 func result(c *Case, took func(int) int64) *Result {
 	in := schedule(c, took)

@@ -34,8 +34,9 @@ type Counts struct {
 	Planned   int `json:"planned"`
 	Published int `json:"published"`
 	Answered  int `json:"answered"`
-	Lost      int `json:"lost"` // published and never answered
-	Late      int `json:"late"` // answered after the next message was due
+	Lost      int `json:"lost"`                // published and never answered
+	Late      int `json:"late"`                // answered after the next message was due
+	UnderWay  int `json:"under_way,omitempty"` // published when the round was ended, behind the last that was answered: neither answered nor lost
 	Strays
 }
 
@@ -51,10 +52,18 @@ func (o *Round) Found() *diagnose.Result { return o.found }
 
 // newRound folds the messages of a round.
 func newRound(c *Case, trial int, r *Result) *Round {
-	s := newSeries(c, r.Input)
+	in := *r.Input
+	underWay := 0
+	if r.Cut {
+		for n := len(in.Messages); n > 0 && in.Messages[n-1].Lost; n-- {
+			in.Messages = in.Messages[:n-1]
+			underWay++
+		}
+	}
+	s := newSeries(c, &in)
 	steady := s.steady()
 	o := &Round{
-		Trial: trial, Counts: Counts{Planned: c.messages(), Published: r.Sent, Answered: r.Answered, Lost: r.Sent - r.Answered, Strays: r.Strays},
+		Trial: trial, Counts: Counts{Planned: c.messages(), Published: r.Sent, Answered: r.Answered, Lost: r.Sent - r.Answered - underWay, UnderWay: underWay, Strays: r.Strays},
 		Control: r.Control, Timeline: s.timeline(), Burst: s.burst(), Rhythm: rhythmOf(s.ticks(), int64(c.Interval)), Marks: []Mark{},
 		times: times(steady, service), responses: times(steady, response),
 	}
@@ -70,7 +79,6 @@ func newRound(c *Case, trial int, r *Result) *Round {
 	}
 	o.Lateness = figuresOf(late, len(late))
 	o.Modes, o.Histogram = modesOf(o.times), histogramOf(o.times)
-	in := *r.Input
 	in.Messages = steady
 	o.found = diagnose.Diagnose(&in)
 	o.Diagnosis = o.found.In("en")

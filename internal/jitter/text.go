@@ -125,7 +125,7 @@ func (p *printer) others(r *Report) {
 	p.say("\nResponse: from when a message was due, which the client itself may miss\n")
 	p.table(append([][]string{{"case", "p50", "p99", "late", "result", "cause"}}, r.responseRows()...))
 	few := ""
-	if r.Plan.Cases[0].Count < 1000 {
+	if slices.ContainsFunc(r.Cases, func(c CaseReport) bool { return slices.Contains(c.Service.TooFew, "p99") && c.Service.Expected > 0 }) {
 		few = " A p99 needs 1,000 messages."
 	}
 	p.wrap("  ", "late: answered after the next message was due. sd: standard deviation; it and the mean are of the messages that came."+few)
@@ -142,7 +142,11 @@ func (r *Report) responseRows() (rows [][]string) {
 			late += o.Counts.Late
 		}
 		cells := c.Response.cells(len(c.Rounds) > 0, 0)
-		rows = append(rows, []string{shorten(c.Name), cells[0], cells[2], thousands(late), string(c.Validity), c.causeCell()})
+		result := string(c.Validity)
+		if len(c.Rounds)+len(c.Failed) == 0 {
+			result = none
+		}
+		rows = append(rows, []string{shorten(c.Name), cells[0], cells[2], thousands(late), result, c.causeCell()})
 	}
 	return rows
 }
