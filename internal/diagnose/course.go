@@ -178,7 +178,7 @@ func DiagnoseCourse(in *Course) *Result {
 }
 
 // bySecond are the causes that need no times of single messages where there are those of seconds.
-var bySecond = []Cause{DelayedAck, Backlog, ClockSkew, NotReading, Handshake}
+var bySecond = []Cause{DelayedAck, Backlog, ClockSkew, NotReading, Handshake, Periodic, KeepAlivePeriod}
 
 func (in *Course) undecided() []Gap {
 	return slices.DeleteFunc(undecided(&Input{Sources: in.Sources}), func(g Gap) bool { return slices.Contains(bySecond, g.Cause) })
@@ -240,15 +240,20 @@ func (c *course) causes() (found []Finding) {
 		last = append([]claim{full}, last...)
 	}
 	for _, k := range slices.Concat(certain, first, measured, last) {
-		left := c.left(k.parts)
-		if left < atLeast || left < enough && (len(found) == 0 || k.basis == inferred) {
-			continue
-		}
-		k.finding.Share = left
-		c.explain(k.parts)
-		found = append(found, k.finding)
+		found = c.judge(found, k)
 	}
-	return found
+	return c.judge(found, c.rhythmic())
+}
+
+// judge adds a claim that explains enough of what is left.
+func (c *course) judge(found []Finding, k claim) []Finding {
+	left := c.left(k.parts)
+	if left < atLeast || left < enough && (len(found) == 0 || k.basis == inferred) {
+		return found
+	}
+	k.finding.Share = left
+	c.explain(k.parts)
+	return append(found, k.finding)
 }
 
 func (c *course) open() []int64 {

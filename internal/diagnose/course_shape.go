@@ -180,3 +180,48 @@ func (c *course) heldByAck() claim {
 		},
 	}}
 }
+
+// A rhythm of seconds must be slow beside them, and kept to for long: by chance nearly any few seconds have one.
+const (
+	rhythmSeconds = 8
+	rhythmSpikes  = 6
+	rhythmFit     = 0.9
+)
+
+// rhythmic claims the excess of single stretches that are a fixed time apart.
+func (c *course) rhythmic() claim {
+	excess := make([]int64, len(c.Stretches))
+	most := int64(0)
+	for i := range c.bins {
+		b := &c.bins[i]
+		excess[b.stretch] += b.open
+		most = max(most, excess[b.stretch])
+	}
+	var list []spike
+	slow := map[int]bool{}
+	for i, e := range excess {
+		if 5*e >= most && e > 0 {
+			list, slow[i] = append(list, spike{at: c.Stretches[i].From}), true
+		}
+	}
+	if len(list) < rhythmSpikes {
+		return claim{}
+	}
+	width := c.Stretches[0].To - c.Stretches[0].From
+	period, fit := rhythm(list, width/2)
+	if period < rhythmSeconds*width || fit < rhythmFit {
+		return claim{}
+	}
+	parts := make([]int64, len(c.bins))
+	for i := range c.bins {
+		if slow[c.bins[i].stretch] {
+			parts[i] = c.bins[i].open
+		}
+	}
+	f := Finding{Cause: Periodic, Evidence: []Evidence{{"periodic", []any{len(list), ns(period), percent(fit)}}}}
+	if k := int64(c.KeepAlive); k > 0 && 10*max(period-k, k-period) < k && concentration(list, k) > 0.85 {
+		f.Cause = KeepAlivePeriod
+		f.Evidence = append(f.Evidence, Evidence{"keepalive_period", []any{ns(k), figure(concentration(list, k))}})
+	}
+	return claim{basis: inferred, parts: parts, finding: f}
+}

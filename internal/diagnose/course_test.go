@@ -189,6 +189,34 @@ var trips = []struct {
 		t.Facts.ClientNoDelay = new(false)
 		return t
 	}, []Cause{DelayedAck}},
+	{"a moment of every tenth second", func() *trip {
+		t := newTrip(90, 0, func(due int64) int64 {
+			if due%(10*second) < 100*millisecond {
+				return 30*millisecond + due%(7*millisecond)
+			}
+			return 0
+		})
+		t.KeepAlive = 60 * time.Second
+		return t
+	}, []Cause{Periodic}},
+	{"a moment of each keepalive", func() *trip {
+		t := newTrip(90, 0, func(due int64) int64 {
+			if due%(10*second) < 100*millisecond {
+				return 30*millisecond + due%(7*millisecond)
+			}
+			return 0
+		})
+		t.KeepAlive = 10 * time.Second
+		return t
+	}, []Cause{KeepAlivePeriod}},
+	{"seconds at no rhythm", func() *trip {
+		return newTrip(90, 0, func(due int64) int64 {
+			if n := due / second; slices.Contains([]int64{3, 9, 22, 35, 41, 58, 73, 77}, n) && due%second < 100*millisecond {
+				return 30*millisecond + due%(7*millisecond)
+			}
+			return 0
+		})
+	}, []Cause{Unexplained}},
 	{"clocks that disagree", func() *trip {
 		t := newTrip(10, 0, nil)
 		t.Negative = 40

@@ -31,7 +31,7 @@ func Course(rec *run.Trial) *diagnose.Course {
 	f.into(c)
 	c.Negative = int(f.skew)
 	c.Lost = int(lost(rec))
-	c.Signals = signals(rec)
+	c.Signals = append(signals(rec), alarms(rec, c)...)
 	watch(rec, c)
 	network(rec, c)
 	return c

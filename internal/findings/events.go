@@ -126,3 +126,24 @@ func reconnecting(events []run.Event, away []diagnose.Span, end int64) (spans []
 	}
 	return spans
 }
+
+// alarm is in the reason of a broker that takes no messages for want of memory or disk (connection.blocked of AMQP 0-9-1).
+const alarm = "resource alarm"
+
+// alarms are the times in which the broker took no messages: from its word until the message that had waited longest was sent.
+func alarms(rec *run.Trial, c *diagnose.Course) []diagnose.Signal {
+	var spans []diagnose.Span
+	end := last(rec)
+	for _, e := range rec.Events {
+		if e.Kind != "refused" || !strings.Contains(e.Text, alarm) || len(spans) > 0 && e.T < spans[len(spans)-1].To {
+			continue
+		}
+		s := diagnose.Span{From: e.T, To: end}
+		i := slices.IndexFunc(c.Stretches, func(x diagnose.Stretch) bool { return x.To > e.T && x.Blocked.Count > 0 })
+		if i >= 0 {
+			s.To = min(end, e.T+c.Stretches[i].Blocked.Max)
+		}
+		spans = append(spans, s)
+	}
+	return appendSpans(nil, diagnose.ResourceAlarm, "broker", spans)
+}

@@ -162,6 +162,16 @@ var trips = []struct {
 		}
 		return t
 	}, []diagnose.Cause{diagnose.Outage, diagnose.Handshake}},
+	{"an alarm of the broker about its memory", func() *trip {
+		t := newTrip(func(due int64) (all, sent int64) {
+			if due >= 2*second && due < 3500*millisecond {
+				return 3500*millisecond - due, 3500*millisecond - due
+			}
+			return 0, 0
+		})
+		t.Events = []run.Event{{T: 2 * second, Kind: "refused", Text: `publisher 0: amqp091: broker blocks publishers: resource alarm: "low on memory"`}}
+		return t
+	}, []diagnose.Cause{diagnose.ResourceAlarm}},
 	{"a restart of the broker", func() *trip {
 		t := newTrip(stall(2*second, 3*second))
 		t.Events = []run.Event{{T: 2 * second, Kind: "kill"}, {T: 3 * second, Kind: "start"}}
