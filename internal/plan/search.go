@@ -142,7 +142,7 @@ func (r *resolver) checkProbes(s *scenario.Scenario, p *Plan, begin *Trial) {
 	}
 	values := x.values()
 	first := probe(values[0])
-	if least := float64(x.Need) / enough; first.Params.messages()*float64(first.Params.Fan()) < least && len(r.problems) == 0 {
+	if least := math.Round(float64(x.Need) / enough * spare); first.Params.messages()*float64(first.Params.Fan()) < least && len(r.problems) == 0 {
 		r.problems.Add(s.At("search.from"), "search.from", "%s gives %s deliveries in %v, and the limits need %s: begin with more, or set search.longest",
 			x.Text(values[0]), decimal(first.Params.messages()), first.Params.Phases.Measure, decimal(least))
 	}
@@ -171,6 +171,9 @@ func (r *resolver) checkProbes(s *scenario.Scenario, p *Plan, begin *Trial) {
 // enough is how many times as many deliveries as a percentile takes at least a probe has: with 1,000 for p99 ten are
 // later than it, give or take three; with 10,000 a hundred, give or take ten.
 const enough = 10
+
+// spare is how many times as many are planned for at least: how many are due in a window varies with the phases of the schedules.
+const spare = 1.1
 
 // estimateSearch bounds what the searches take.
 func (p *Plan) estimateSearch() (sum Estimate) {
