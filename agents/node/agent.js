@@ -3,7 +3,7 @@
 const fs = require('fs');
 const readline = require('readline');
 const v8 = require('v8');
-const { performance, PerformanceObserver } = require('perf_hooks');
+const { constants, performance, PerformanceObserver } = require('perf_hooks');
 const { Worker } = require('worker_threads');
 
 const RECEIVED = 1, SENT = 2, PAUSE = 3;
@@ -26,7 +26,7 @@ class Agent {
       this.view = new DataView(this.buffer.buffer, this.buffer.byteOffset);
       this.workNs = BigInt(this.job.work_ns || 0);
       this.connections = this.job.connections || 1;
-      this.confirmed = this.queueDrops = 0;
+      this.confirmed = this.queueDrops = this.fullCollections = 0;
       if (this.job.callback === 'queue') this.startWorker();
       this.watchCollections();
       this.say({ event: 'hello', protocol: 1, library, version, pid: process.pid });
@@ -78,6 +78,7 @@ class Agent {
     const offset = now() - BigInt(Math.round(performance.now() * 1e6));
     new PerformanceObserver((list) => {
       for (const e of list.getEntries()) {
+        if (e.detail && e.detail.kind === constants.NODE_PERFORMANCE_GC_MAJOR) this.fullCollections++;
         const began = offset + BigInt(Math.round(e.startTime * 1e6));
         this.keep(PAUSE, 0, began, began + BigInt(Math.round(e.duration * 1e6)), 0);
       }
@@ -164,7 +165,7 @@ class Agent {
     this.view.setBigUint64(24, BigInt(kept), true);
     this.view.setBigUint64(32, BigInt(this.taken - kept), true);
     if (this.job.samples) fs.writeFileSync(this.job.samples, this.buffer);
-    this.say({ event: 'done', samples: this.taken, queue_drops: this.queueDrops, allocated_bytes: allocated, max_rss_kib: process.resourceUsage().maxRSS });
+    this.say({ event: 'done', samples: this.taken, queue_drops: this.queueDrops, full_collections: this.fullCollections, allocated_bytes: allocated, max_rss_kib: process.resourceUsage().maxRSS });
     process.exit(0);
   }
 }

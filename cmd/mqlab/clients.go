@@ -228,17 +228,9 @@ func (f *clientsFlags) run(ctx context.Context, stdout io.Writer, o *clients.Opt
 
 // clientsVerdict is an error if a client gave no valid result.
 func clientsVerdict(r *clients.Result) error {
-	invalid := 0
-	var first clients.Cell
-	for _, c := range r.Cells {
-		if c.Invalid != "" {
-			if invalid++; invalid == 1 {
-				first = c
-			}
-		}
-	}
-	if invalid == 0 {
+	invalid, all := r.Invalid()
+	if len(invalid) == 0 {
 		return nil
 	}
-	return exitError{exitInvalid, fmt.Errorf("not valid: %d of %d cells; %s: %s", invalid, len(r.Cells), first.Client, first.Invalid)}
+	return exitError{exitInvalid, fmt.Errorf("not valid: %d of %d results; %s", len(invalid), all, invalid[0])}
 }

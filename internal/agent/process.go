@@ -214,6 +214,9 @@ func (p *Process) await(ctx context.Context, kind string) (event, error) {
 	}
 }
 
+// Said is what the agent wrote to its standard error, as the end of a message: its begin, "" if there is nothing.
+func (p *Process) Said() string { return p.words.String() }
+
 // Ready waits until the agent's subscription is confirmed.
 func (p *Process) Ready(ctx context.Context) error {
 	_, err := p.await(ctx, "ready")

@@ -30,3 +30,28 @@ func (o *Options) experiments(ctx context.Context, g *guard.Guard, r *Result, bu
 	}
 	return nil
 }
+
+// Invalid are the results that are none, each with its client and why, and how many results there are in all.
+func (r *Result) Invalid() (list []string, all int) {
+	add := func(client, why string) {
+		if all++; why != "" {
+			list = append(list, client+": "+why)
+		}
+	}
+	for i := range r.Cells {
+		add(r.Cells[i].Client, r.Cells[i].Invalid)
+	}
+	for i := range r.Scaled {
+		add(r.Scaled[i].Client, r.Scaled[i].Invalid)
+	}
+	for i := range r.Leaks {
+		add(r.Leaks[i].Client, r.Leaks[i].Invalid)
+	}
+	for i := range r.Reconnects {
+		add(r.Reconnects[i].Client, r.Reconnects[i].Invalid)
+	}
+	for i := range r.KeepAlives {
+		add(r.KeepAlives[i].Client, r.KeepAlives[i].Invalid)
+	}
+	return list, all
+}

@@ -58,7 +58,7 @@ func (k *group) add(ctx context.Context, g *guard.Guard, b *agent.Built, job age
 	for range connections {
 		c, err := k.broker.Accept(ctx, patience)
 		if err != nil {
-			return fmt.Errorf("%s: of %d connections %d came: %w", b.Name, connections, len(k.clients), err)
+			return fmt.Errorf("%d of %d connections came: %w%s", len(k.clients), connections, err, p.Said())
 		}
 		k.clients = append(k.clients, c)
 	}

@@ -72,7 +72,27 @@ func (x *Leak) watch(ctx context.Context, o *Options, g *guard.Guard, b *agent.B
 	if err := k.end(ctx, x.Messages); err != nil {
 		return err
 	}
-	return x.judge(messages, memory)
+	if err := x.judge(messages, memory); err != nil {
+		return err
+	}
+	if n, has := collections(b.Language, k.done); has && n < leakCollections {
+		x.Grows, x.Undecided = false, fmt.Sprintf("its runtime collected garbage %d times only: watch for longer", n)
+	}
+	return nil
+}
+
+// leakCollections are needed before growth is no garbage that waits for its collection.
+const leakCollections = 5
+
+// collections is how often a runtime has collected all garbage; has is false where what is not used is freed at once.
+func collections(l agent.Language, d *agent.Done) (n uint64, has bool) {
+	switch {
+	case l == agent.Go && d.Collections != nil:
+		return *d.Collections, true
+	case l == agent.Node && d.FullCollections != nil:
+		return *d.FullCollections, true
+	}
+	return 0, false
 }
 
 // judge finds the growth per message behind the warm-up.

@@ -66,17 +66,18 @@ type Scaled struct {
 
 // Leak is the growth of a client's memory under steady load.
 type Leak struct {
-	Client   string  `json:"client"`
-	Invalid  string  `json:"invalid,omitempty"`
-	Duration int64   `json:"duration_ns,omitempty"`
-	Messages int     `json:"messages,omitempty"`
-	Readings int     `json:"readings,omitempty"` // of the memory
-	First    uint64  `json:"first_bytes,omitempty"`
-	Last     uint64  `json:"last_bytes,omitempty"`
-	Slope    float64 `json:"bytes_per_message"` // the median of what the memory grew per message, between parts of the time
-	Low      float64 `json:"ci_low"`            // 95 % interval of it
-	High     float64 `json:"ci_high"`
-	Grows    bool    `json:"grows"` // the interval is above nothing
+	Client    string  `json:"client"`
+	Invalid   string  `json:"invalid,omitempty"`
+	Duration  int64   `json:"duration_ns,omitempty"`
+	Messages  int     `json:"messages,omitempty"`
+	Readings  int     `json:"readings,omitempty"` // of the memory
+	First     uint64  `json:"first_bytes,omitempty"`
+	Last      uint64  `json:"last_bytes,omitempty"`
+	Slope     float64 `json:"bytes_per_message"` // the median of what the memory grew per message, between parts of the time
+	Low       float64 `json:"ci_low"`            // 95 % interval of it
+	High      float64 `json:"ci_high"`
+	Grows     bool    `json:"grows"`               // the interval is above nothing
+	Undecided string  `json:"undecided,omitempty"` // why growth that was seen may be none
 }
 
 // Reconnect is what a client loses when its connection is cut, and comes back by itself.
