@@ -270,7 +270,7 @@ func (d *dialer) explainTLS(err error) error {
 	case errors.As(err, &op) && op.Op == tlsAlert:
 		e.text = prefix + "the broker refused: " + op.Err.Error() + d.refused(op.Err)
 	case errors.Is(err, io.EOF), errors.Is(err, syscall.ECONNRESET):
-		e.text = prefix + "the broker closed the connection during the handshake: the port probably does not speak TLS"
+		e.text = prefix + "the broker closed the connection during the handshake: the port may not speak TLS, or grants less time than this network takes"
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, os.ErrDeadlineExceeded):
 		e.text = fmt.Sprintf("%sno answer within %v: the port may not speak TLS", prefix, d.timeout)
 	default:
