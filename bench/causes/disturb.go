@@ -25,16 +25,34 @@ const (
 	longestHog = 20 * time.Second
 )
 
-// hog runs as any other program, even where this one runs before others.
-func hog() {
+// hog uses CPU. Without arguments it runs as any other program, even where this one runs before others. With the milliseconds of work
+// and of rest it works before others (SCHED_RR), and rests in between.
+func hog(args []string) {
 	runtime.GOMAXPROCS(1)
+	runtime.LockOSThread()
+	policy := unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_NORMAL}
+	var work, rest time.Duration
+	if len(args) == 2 {
+		w, _ := strconv.Atoi(args[0])
+		r, _ := strconv.Atoi(args[1])
+		work, rest = time.Duration(w)*time.Millisecond, time.Duration(r)*time.Millisecond
+		policy.Policy, policy.Priority = unix.SCHED_RR, 1
+	}
 	for _, t := range threads(os.Getpid()) {
-		_ = unix.SchedSetAttr(t, &unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_NORMAL}, 0)
+		_ = unix.SchedSetAttr(t, &policy, 0)
 	}
 	parent, began := os.Getppid(), time.Now()
+	turn := began
 	for n := 0; ; n++ {
-		if n%1e6 == 0 && (os.Getppid() != parent || time.Since(began) > longestHog) {
+		if n%1e4 != 0 {
+			continue
+		}
+		if os.Getppid() != parent || time.Since(began) > longestHog {
 			os.Exit(0)
+		}
+		if rest > 0 && time.Since(turn) >= work {
+			time.Sleep(rest)
+			turn = time.Now()
 		}
 	}
 }
@@ -49,23 +67,31 @@ func threads(pid int) (list []int) {
 	return list
 }
 
-// hogs use CPU until ctx is done; core -1 = on any.
-func hogs(ctx context.Context, n, core int) {
-	self, err := os.Executable()
-	if err != nil {
-		return
-	}
+// hogs use CPU until ctx is done: n of them, on any core.
+func hogs(ctx context.Context, n int) {
 	for range n {
-		c := exec.CommandContext(ctx, self, hogVerb)
-		c.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // a session of its own, as other programs have, is a group of its own to the scheduler
-		if c.Start() == nil {
-			if core >= 0 {
-				pin(c.Process.Pid, core)
-			}
-			defer func() { _ = c.Wait() }()
+		if wait := startHog(ctx, -1); wait != nil {
+			defer wait()
 		}
 	}
 	<-ctx.Done()
+}
+
+// startHog starts one, which ends with ctx. core -1 = on any.
+func startHog(ctx context.Context, core int, args ...string) (wait func()) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil
+	}
+	c := exec.CommandContext(ctx, self, append([]string{hogVerb}, args...)...)
+	c.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // a session of its own, as other programs have, is a group of its own to the scheduler
+	if c.Start() != nil {
+		return nil
+	}
+	if core >= 0 {
+		pin(c.Process.Pid, core)
+	}
+	return func() { _ = c.Wait() }
 }
 
 // pin holds all threads of a process to a core.
@@ -90,16 +116,45 @@ func firstCore() int {
 	return 0
 }
 
-// hogsOf share the core of a process: that of the client, or the broker's.
-func hogsOf(n, broker int) disturbance {
+// contended lets a program that goes before others take the core of a process, the client's or the broker's, again and again.
+func contended(work, rest time.Duration, broker int) disturbance {
 	return func(ctx context.Context, pid int) {
 		if broker != 0 {
 			pid = broker
 		}
 		core := firstCore()
 		pin(pid, core)
-		hogs(ctx, n, core)
+		defer leaveCore(core)()
+		if wait := startHog(ctx, core, strconv.Itoa(int(work.Milliseconds())), strconv.Itoa(int(rest.Milliseconds()))); wait != nil {
+			defer wait()
+		}
+		<-ctx.Done()
 	}
+}
+
+// priorityMissing tells why no program can go before others.
+func priorityMissing(ctx context.Context) string {
+	if os.Getuid() != 0 {
+		return "a program that goes before others (SCHED_RR) needs root"
+	}
+	return agentMissing("c-libmosquitto")(ctx)
+}
+
+// leaveCore keeps this program, whose probe tells of the rest of the host, off a core until it is undone.
+func leaveCore(core int) (undo func()) {
+	var usual unix.CPUSet
+	if unix.SchedGetaffinity(0, &usual) != nil || usual.Count() < 2 {
+		return func() {}
+	}
+	others := usual
+	others.Clear(core)
+	set := func(cores *unix.CPUSet) {
+		for _, t := range threads(os.Getpid()) {
+			_ = unix.SchedSetaffinity(t, cores)
+		}
+	}
+	set(&others)
+	return func() { set(&usual) }
 }
 
 // within makes commands of programs that run in a control group from their begin.

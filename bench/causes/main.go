@@ -88,7 +88,7 @@ func hiddenVerb(args []string) (code int, hidden bool) {
 	case broker.Verb:
 		return broker.Main(args[1:], os.Stdin, os.Stdout), true
 	case hogVerb:
-		hog()
+		hog(args[1:])
 	}
 	return 0, false
 }

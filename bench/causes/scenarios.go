@@ -66,7 +66,7 @@ var clientScenarios = []scenario{
 		return diagnose.Diagnose(in), nil
 	}},
 	{name: "polling every so often", want: diagnose.PollSleep, needs: agentMissing("python-paho"), run: func(ctx context.Context, l *lab, set int) (*diagnose.Result, error) {
-		j := every([...]time.Duration{53 * ms, 47 * ms, 61 * ms, 44 * ms, 58 * ms}[set], 4.5)
+		j := every([...]time.Duration{53 * ms, 47 * ms, 61 * ms, 44 * ms, 58 * ms}[set], 3.4)
 		j.Loop, j.SleepUS = "sleep", [...]int{30_000, 25_000, 40_000, 20_000, 35_000}[set]
 		return l.diagnosed(ctx, client{name: "python-paho", job: j})
 	}},
@@ -88,7 +88,7 @@ var clientScenarios = []scenario{
 		return l.diagnosed(ctx, client{name: []string{"c-libmosquitto", "python-paho"}[set%2], job: j})
 	}},
 	{name: "callback beyond keepalive", want: diagnose.CallbackKeepAlive, needs: agentMissing("python-paho"), run: func(ctx context.Context, l *lab, set int) (*diagnose.Result, error) {
-		j := every(intervals[set], 4)
+		j := every(intervals[set], 3.5)
 		j.WorkNS, j.WorkEvery = int64(1150*ms+time.Duration(set)*50*ms), j.Count*2/3
 		return l.diagnosed(ctx, client{name: "python-paho", job: j, keepAlive: time.Second})
 	}},
@@ -99,7 +99,7 @@ var clientScenarios = []scenario{
 		return l.diagnosed(ctx, client{name: "c-libmosquitto", job: j})
 	}},
 	{name: "Python, containers retained", want: diagnose.GCPause, needs: agentMissing("python-paho"), run: func(ctx context.Context, l *lab, set int) (*diagnose.Result, error) {
-		j := every([...]time.Duration{10 * ms, 10 * ms, 12 * ms, 8 * ms, 15 * ms}[set], 4.5)
+		j := every([...]time.Duration{10 * ms, 10 * ms, 12 * ms, 8 * ms, 15 * ms}[set], 4)
 		j.Retain, j.Churn = [...]int{1_500_000, 1_000_000, 1_200_000, 800_000, 1_800_000}[set], [...]int{1000, 700, 900, 500, 1500}[set]
 		return l.diagnosed(ctx, client{name: "python-paho", job: j})
 	}},
@@ -114,28 +114,28 @@ var clientScenarios = []scenario{
 			return nil, err
 		}
 		defer func() { _ = os.Remove(file) }()
-		j := every([...]time.Duration{10 * ms, 12 * ms, 15 * ms, 10 * ms, 20 * ms}[set], 4)
+		j := every([...]time.Duration{10 * ms, 12 * ms, 15 * ms, 10 * ms, 20 * ms}[set], 3.3)
 		j.DiskFile, j.DiskBytes, j.WorkEvery = file, [...]int{10, 8, 16, 6, 20}[set]<<20, [...]int{60, 50, 60, 40, 50}[set]
 		return l.diagnosed(ctx, client{name: "c-libmosquitto", job: j})
 	}},
 
-	{name: "hogs on the client's core", want: diagnose.CPUContention, needs: agentMissing("c-libmosquitto"), run: func(ctx context.Context, l *lab, set int) (*diagnose.Result, error) {
-		return l.diagnosed(ctx, client{name: []string{"c-libmosquitto", "python-paho"}[set%2], job: every(intervals[set], 3.5), disturb: hogsOf(5+set, 0)})
+	{name: "hog on the client's core", want: diagnose.CPUContention, needs: priorityMissing, run: func(ctx context.Context, l *lab, set int) (*diagnose.Result, error) {
+		return l.diagnosed(ctx, client{name: []string{"c-libmosquitto", "python-paho"}[set%2], job: every(intervals[set], 3), disturb: contended(busyFor[set], restFor[set], 0)})
 	}},
-	{name: "hogs on the broker's core", want: diagnose.CPUContention, needs: agentMissing("c-libmosquitto"), run: func(ctx context.Context, l *lab, set int) (*diagnose.Result, error) {
+	{name: "hog on the broker's core", want: diagnose.CPUContention, needs: priorityMissing, run: func(ctx context.Context, l *lab, set int) (*diagnose.Result, error) {
 		b, err := l.ownMosquitto(ctx, "persistence false\n") // it stays on its core
 		if err != nil {
 			return nil, err
 		}
-		return l.diagnosed(ctx, client{name: "c-libmosquitto", job: every(intervals[set], 3.5), disturb: hogsOf(5+set, b.pid), on: b})
+		return l.diagnosed(ctx, client{name: "c-libmosquitto", job: every(intervals[set], 3), disturb: contended(busyFor[set], restFor[set], b.pid), on: b})
 	}},
 	{name: "CPU quota", want: diagnose.Throttling, needs: quotaMissing, run: func(ctx context.Context, l *lab, set int) (*diagnose.Result, error) {
-		j := every(10*ms, 4)
+		j := every(10*ms, 3.5)
 		j.WorkNS, j.WorkEvery = int64([...]time.Duration{60 * ms, 50 * ms, 70 * ms, 45 * ms, 80 * ms}[set]), [...]int{40, 30, 50, 35, 45}[set]
 		return l.diagnosed(ctx, client{name: "c-libmosquitto", job: j, cpus: [...]float64{0.1, 0.08, 0.12, 0.1, 0.1}[set]})
 	}},
 	{name: "noisy host", want: diagnose.HostNoise, needs: agentMissing("c-libmosquitto"), run: func(ctx context.Context, l *lab, set int) (*diagnose.Result, error) {
-		return l.diagnosed(ctx, client{name: "c-libmosquitto", job: every(intervals[set], 3.5), disturb: func(ctx context.Context, _ int) { hogs(ctx, 8+4*set, -1) }})
+		return l.diagnosed(ctx, client{name: "c-libmosquitto", job: every(intervals[set], 3), disturb: func(ctx context.Context, _ int) { hogs(ctx, 8+4*set) }})
 	}},
 
 	{name: "broker stands still", want: diagnose.BrokerStall, needs: agentMissing("c-libmosquitto"), run: func(ctx context.Context, l *lab, set int) (*diagnose.Result, error) {
@@ -172,13 +172,13 @@ var clientScenarios = []scenario{
 // simply measures a healthy client.
 func simply(name string) func(context.Context, *lab, int) (*diagnose.Result, error) {
 	return func(ctx context.Context, l *lab, set int) (*diagnose.Result, error) {
-		return l.diagnosed(ctx, client{name: name, job: healthy(set, 2.5)})
+		return l.diagnosed(ctx, client{name: name, job: healthy(set, 2)})
 	}
 }
 
 // mix publishes two messages at once, of QoS 0 and of QoS 1, one way. Nagle's algorithm is off in the broker and the subscriber.
 func mix(set, noDelay int) client {
-	j := every([...]time.Duration{60 * ms, 70 * ms, 80 * ms, 90 * ms, 100 * ms}[set], 4)
+	j := every([...]time.Duration{60 * ms, 70 * ms, 80 * ms, 90 * ms, 100 * ms}[set], 3.3)
 	j.Mix, j.NoDelay, j.PayloadBytes = 1, noDelay, payloads[set]
 	return client{name: "c-libmosquitto", job: j, oneWay: true}
 }
@@ -188,6 +188,12 @@ func mixed(noDelay int) func(context.Context, *lab, int) (*diagnose.Result, erro
 		return l.diagnosed(ctx, mix(set, noDelay))
 	}
 }
+
+// busyFor and restFor are the turns of a program that takes a core.
+var (
+	busyFor = [allSets]time.Duration{40 * ms, 60 * ms, 30 * ms, 80 * ms, 50 * ms}
+	restFor = [allSets]time.Duration{60 * ms, 80 * ms, 50 * ms, 90 * ms, 70 * ms}
+)
 
 // loopPeriods are how long a client sleeps between two turns of its loop.
 var loopPeriods = [allSets]time.Duration{10 * ms, 20 * ms, 13 * ms, 16 * ms, 25 * ms}

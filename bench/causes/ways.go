@@ -16,7 +16,7 @@ import (
 // wayScenarios are causes on the way between a client and its broker, in what it publishes, and in clocks.
 var wayScenarios = []scenario{
 	{name: "Nagle twice, by a gateway", want: diagnose.DelayedAck, needs: brokerMissing("mosquitto"), check: saying("delayed_ack_80", "delayed_ack_both"), run: func(ctx context.Context, l *lab, set int) (*diagnose.Result, error) {
-		p := &probe{count: 52, interval: 110*ms + time.Duration(set)*4*ms, confirm: true, split: true}
+		p := &probe{count: 52, interval: 100*ms + time.Duration(set)*3*ms, confirm: true, split: true}
 		in, err := l.over(ctx, &relay{gateway: true}, p)
 		if err != nil {
 			return nil, err
@@ -44,7 +44,7 @@ var wayScenarios = []scenario{
 	}},
 	{name: "Wi-Fi power save", want: diagnose.PowerSave, needs: brokerMissing("mosquitto"), run: func(ctx context.Context, l *lab, set int) (*diagnose.Result, error) {
 		p := &probe{interval: [...]time.Duration{17 * ms, 23 * ms, 31 * ms, 41 * ms, 13 * ms}[set]}
-		p.count = int(4500 * ms / p.interval)
+		p.count = int(4000 * ms / p.interval)
 		return l.diagnosedOver(ctx, &relay{down: atBeacons(102_400 * time.Microsecond)}, p)
 	}},
 	{name: "a fixed period, of something", want: diagnose.Periodic, needs: brokerMissing("mosquitto"), run: func(ctx context.Context, l *lab, set int) (*diagnose.Result, error) {
