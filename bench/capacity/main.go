@@ -93,8 +93,8 @@ func run(ctx context.Context, o options) (ok bool, err error) {
 	}
 	ok = true
 	brokers := strings.Split(o.brokers, ",")
-	fmt.Fprintf(o.out, "rates from %.0f/s to %.0f/s in steps of %.0f %%, probes of %s, machine %s: %s at most\n",
-		o.grid.From, o.grid.To, 100*o.grid.Step, o.measure, o.machine, o.most(len(brokers)))
+	fmt.Fprintf(o.out, "rates from %.0f/s to %.0f/s in steps of %.0f %%, probes of %s, machine %s: about %s\n",
+		o.grid.From, o.grid.To, 100*o.grid.Step, o.measure, o.machine, o.about(len(brokers)))
 	fmt.Fprintf(o.out, "%-14s %12s %12s %7s %10s %10s %7s %9s  %s\n", "", "search", "sweep", "apart", "time", "sweep's", "ratio", "probes", "ended by")
 	for _, broker := range brokers {
 		good, failed := l.compare(ctx, broker)
@@ -109,8 +109,8 @@ func run(ctx context.Context, o options) (ok bool, err error) {
 	return ok, err
 }
 
-// most is about how long it takes for so many brokers: a sweep, and a search that is as long as it may be.
-func (o *options) most(brokers int) time.Duration {
+// about is how long it takes for so many brokers on an idle machine: a sweep, and a search that is as long as it may be.
+func (o *options) about(brokers int) time.Duration {
 	const around = 3 * time.Second // the other phases of a probe, a broker's start and end
 	sweep := time.Duration(len(o.grid.Values())) * (o.measure + around)
 	return (time.Duration(brokers) * time.Duration(float64(sweep)*(1+mostTime))).Round(time.Minute)
