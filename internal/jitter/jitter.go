@@ -221,5 +221,8 @@ func (w *watcher) end() error {
 			w.looked[i] = nil
 		}
 	}
+	if errors.Is(w.looked[1], inspect.ErrNoSocket) { // of a broker's several processes another has the connections
+		w.looked[1] = nil
+	}
 	return errors.Join(w.looked[0], w.looked[1], w.probed)
 }

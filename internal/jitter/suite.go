@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
+	"net/url"
 	"os"
 	"slices"
 	"time"
@@ -133,6 +135,14 @@ func (s *Suite) trial(ctx context.Context, g *guard.Guard, t *Trial) (err error)
 	}
 	o.Client, o.Broker, o.Topics, o.Elsewhere = &built, i.URL, s.Topics, s.Echo == Elsewhere
 	o.CA = cmp.Or(i.CAFile(), s.CA)
+	if c.TLS { // the certificate of a broker of ours is for its name
+		u, err := url.Parse(i.URL)
+		if err != nil {
+			return err
+		}
+		u.Host = net.JoinHostPort(broker.SecureName, u.Port())
+		o.Broker = u.String()
+	}
 	t.Result, err = Run(ctx, g, o)
 	return err
 }
