@@ -13,7 +13,7 @@ type Plan struct {
 	Protocol string        `json:"protocol"`
 	Points   []PlannedStep `json:"points"`
 	Besides  []string      `json:"experiments,omitempty"` // not in the estimate
-	Estimate time.Duration `json:"estimate_ns"` // if all clients are installed
+	Estimate time.Duration `json:"estimate_ns"`           // if all clients are installed
 }
 
 // PlannedStep is all clients at one point.
