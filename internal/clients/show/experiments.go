@@ -51,18 +51,20 @@ func (p *page) connections() {
 			p.invalid = append(p.invalid, []string{s.Client, fmt.Sprintf("%d connections by %s", s.Connections, s.By), "invalid", s.Invalid})
 			continue
 		}
-		row := []string{s.Client, fmt.Sprint(s.Connections), s.By, unknown, unknown, orUnknown(s.CPU), unknown, unknown, fmt.Sprint(s.Threads)}
+		row := []string{
+			s.Client, fmt.Sprintf("%d %s", s.Connections, s.By), unknown, unknown, orUnknown(s.CPU), unknown, unknown, fmt.Sprint(s.Threads),
+		}
 		if s.PerSecond > 0 {
-			row[3] = summary.Number(s.PerSecond)
+			row[2] = summary.Number(s.PerSecond)
 		}
 		if s.Lone != nil {
-			row[4] = duration(s.Lone.P50)
+			row[3] = duration(s.Lone.P50)
 		}
 		if s.Memory > 0 {
-			row[6] = summary.Bytes(s.Memory)
+			row[5] = fmt.Sprintf("%.1f", float64(s.Memory)/(1<<20))
 		}
 		if s.PerConn != nil {
-			row[7] = summary.Size.Format(*s.PerConn)
+			row[6] = fmt.Sprintf("%.1f", *s.PerConn/(1<<10))
 		}
 		rows = append(rows, row)
 	}
@@ -70,8 +72,8 @@ func (p *page) connections() {
 		return
 	}
 	p.Section("Several connections")
-	p.Say("Msg/s: of a burst over all connections. Each: memory per connection.")
-	p.Table(1, []string{"client", "n", "by", "msg/s", "lone p50", "CPU", "memory", "each", "threads"}, rows)
+	p.Say("Msg/s: of a burst over all connections. P50: of lone messages. MiB: memory of all processes; KiB each: what every further connection takes.")
+	p.Table(2, []string{"client", "connections", "msg/s", "p50", "CPU", "MiB", "KiB each", "threads"}, rows)
 }
 
 func (p *page) leaks() {
