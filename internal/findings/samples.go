@@ -45,6 +45,9 @@ type message struct {
 
 // read takes the messages due in the measure window.
 func read(rec *run.Trial, samples io.Reader, bytes int64) (list []message, note string, err error) {
+	if rec.MeasureStart == 0 {
+		return nil, "", errors.New("the trial was cut: when its measure window opened is not known")
+	}
 	r, err := run.NewSampleReader(samples)
 	if err != nil {
 		return nil, "", err
