@@ -124,18 +124,23 @@ func (s *session) allocations(ctx context.Context, p *present) {
 		if err != nil {
 			return nil, err
 		}
-		job := s.o.Job
-		job.QoS, job.CountFrom = int(s.qos), beforeCounting
+		job, before := s.o.Job, min(beforeCounting, s.drained())
+		job.QoS, job.CountFrom = int(s.qos), before-1 // the last before the pause: what other threads read ahead is counted whole
 		g, err := s.o.open(ctx, s.g, b, job, 1, "")
 		if err != nil {
 			return nil, err
 		}
 		defer g.close()
-		sent, err := g.clients[0].Burst(ctx, instrument.Load{Messages: beforeCounting + s.drained(), Payload: s.payload, QoS: s.qos})
-		if err != nil {
+		load := instrument.Load{Messages: before, Payload: s.payload, QoS: s.qos}
+		if _, err := g.clients[0].Burst(ctx, load); err != nil {
 			return nil, err
 		}
-		if err := g.end(ctx, len(sent)); err != nil {
+		g.settle(ctx, before)
+		load.First, load.Messages = uint32(before), s.drained()
+		if _, err := g.clients[0].Burst(ctx, load); err != nil {
+			return nil, err
+		}
+		if err := g.end(ctx, before+s.drained()); err != nil {
 			return nil, err
 		}
 		return g.done, nil
@@ -145,7 +150,8 @@ func (s *session) allocations(ctx context.Context, p *present) {
 	}
 }
 
-// beforeCounting messages come before allocations are counted: buffers have grown then.
+// beforeCounting messages come before allocations are counted: buffers have grown then. Of large ones fewer do, as libraries drop what they
+// cannot queue.
 const beforeCounting = 100
 
 // each carries out a mode for every client that is able, one after the other in a random order.
