@@ -124,7 +124,7 @@ func longest(q *summary.Quantiles) string {
 // blackHole: a link that carries nothing is noticed within one and a half keep-alives, whatever is being sent.
 func blackHole(ctx context.Context, l *lab) error {
 	const keepAlive = 2 * time.Second
-	s, err := l.measure(ctx, "outage", "--brokers", "mosquitto", "--set", "matrix.load.qos=[0, 1]", "--set", "network.delay=20ms",
+	s, err := l.measure(ctx, "outage", "--brokers", "mosquitto", "--set", "matrix.load.qos=[0, 1]", "--set", "load.rate=10/s", "--set", "network.delay=20ms",
 		"--set", "outages.kind=blackhole", "--set", "outages.at=1s", "--set", "outages.mttr=5s", "--set", "outages.mttf=1h", "--set", "connect.keepalive=2s",
 		"--set", "connect.timeout=2s", "--set", "phases.measure=8s", "--set", "phases.drain=5s", "--repeat", "1")
 	if err != nil {

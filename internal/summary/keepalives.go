@@ -93,9 +93,6 @@ func keepAlivesOf(rec *run.Trial) *KeepAlives {
 	n := float64(k.Exchanges)
 	k.Bytes = float64(up.Bytes+down.Bytes+up.AckBytes+down.AckBytes) / n
 	k.Protocol = (packets*float64(tcpIPBytes+size) + float64(alone)*tcpIPBytes) / n
-	if how.answered { // the answer acknowledges the question; its own acknowledgement travels alone
-		k.Protocol = float64(2*(tcpIPBytes+size) + tcpIPBytes)
-	}
 	k.Difference = k.Bytes/k.Protocol - 1
 	if every := p.Connect.KeepAlive; every > 0 && how.perTimeout > 0 && rec.Checks.Measured > 0 && p.Connect.Channels == 0 {
 		k.Due = new(float64(p.Publishers+p.Subscribers) * how.perTimeout * float64(rec.Checks.Measured) / float64(every/time.Nanosecond))
