@@ -72,8 +72,8 @@ func (p *page) connections() {
 		return
 	}
 	p.Section("Several connections")
-	p.Say("Msg/s: of a burst over all connections. P50: of lone messages. MiB: memory of all processes; KiB each: what every further connection takes.")
-	p.Table(2, []string{"client", "connections", "msg/s", "p50", "CPU", "MiB", "KiB each", "threads"}, rows)
+	p.Say("Msg/s: of a burst over all connections. P50: of lone messages. MiB: memory of all processes; KiB: what every further connection takes.")
+	p.Table(2, []string{"client", "by", "msg/s", "p50", "CPU", "MiB", "KiB", "threads"}, rows)
 }
 
 func (p *page) leaks() {
