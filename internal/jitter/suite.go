@@ -146,3 +146,14 @@ func (s *Suite) trial(ctx context.Context, g *guard.Guard, t *Trial) (err error)
 	t.Result, err = Run(ctx, g, o)
 	return err
 }
+
+// Estimate is how long a suite takes at least.
+func (s *Suite) Estimate() (d time.Duration) {
+	for i := range s.Cases {
+		d += time.Duration(s.Rounds) * (s.Cases[i].Duration() + betweenTrials)
+	}
+	return d
+}
+
+// betweenTrials is about what broker, client and end of a trial take.
+const betweenTrials = 2 * time.Second
