@@ -77,7 +77,7 @@ var clientScenarios = []scenario{
 		return l.captured(ctx, mix(set, 0))
 	}},
 	{name: "keepalive of a publisher", want: diagnose.KeepAlivePeriod, with: diagnose.DelayedAck, needs: agentMissing("python-paho"), run: func(ctx context.Context, l *lab, set int) (*diagnose.Result, error) {
-		j := every(intervals[set], 4.8)
+		j := every([...]time.Duration{10 * ms, 20 * ms, 16 * ms, 14 * ms, 25 * ms}[set], 4.8) // faster ones wait for each other all the time
 		j.NoDelay, j.PayloadBytes = 0, payloads[set]
 		return l.diagnosed(ctx, client{name: "python-paho", job: j, oneWay: true, nagle: set%2 == 1, keepAlive: time.Second})
 	}},

@@ -49,7 +49,7 @@ func (b band) has(t int64) bool { return t >= b.from && t < b.to }
 
 var (
 	once40  = band{36 * millisecond, 47 * millisecond}
-	twice40 = band{74 * millisecond, 94 * millisecond}
+	twice40 = band{74 * millisecond, 98 * millisecond}
 )
 
 // holds: Linux delays an acknowledgement by at least 40 ms (TCP_DELACK_MIN), Windows and BSD by up to 200 ms; both ways are held
@@ -62,9 +62,10 @@ var holds = []hold{
 	{[]band{{190 * millisecond, 235 * millisecond}}, "delayed_ack_200", false},
 }
 
-// heldAny: Linux takes its time from the round trips and gaps it has seen, and may delay by up to 200 ms (TCP_DELACK_MAX). That is no mark
-// by itself; it is where the socket was seen to hold bytes back behind unacknowledged ones.
-var heldAny = hold{[]band{{36 * millisecond, 235 * millisecond}}, "delayed_ack_held", true}
+// heldAny: Linux takes its time from the round trips and gaps it has seen, and may delay by up to 200 ms (TCP_DELACK_MAX); a message that is
+// sent a while after the one that it waits behind waits for the rest of that. It is no mark by itself; it is where the socket was seen to
+// hold bytes back behind unacknowledged ones.
+var heldAny = hold{[]band{{20 * millisecond, 235 * millisecond}}, "delayed_ack_held", true}
 
 // heldBack is the part of the looks at a socket without TCP_NODELAY that must have found bytes held back.
 const heldBack = 0.2

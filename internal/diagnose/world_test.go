@@ -230,6 +230,12 @@ func samples() []sample {
 			pairs(61 * time.Millisecond)(w)
 			w.in.Facts.ClientNoDelay, w.in.Facts.Unsent = &no, &held
 		}},
+		{"Nagle, groups that wait for the rest of a delay", DelayedAck, func(w *world) {
+			held := 0.4
+			w.n = 3000
+			lingering(34 * time.Millisecond)(w)
+			w.in.Facts.ClientNoDelay, w.in.Facts.Unsent = &no, &held
+		}},
 		{"61 ms, but nothing is held back", Unexplained, func(w *world) {
 			w.interval = max(w.interval, 90*millisecond)
 			pairs(61 * time.Millisecond)(w)
