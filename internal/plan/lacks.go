@@ -42,9 +42,7 @@ func checkProtocol(p *scenario.Point, s Subject, report reporter) {
 		{c.ReceiveMaximum > 0, "connect.receive_maximum", "receive maximum"},
 		noMaxPacket, noWill,
 	}
-	if s.Protocol != AMQP091 && c.Channels > 1 {
-		report("connect.channels", "is for AMQP 0-9-1: %s has no channels", s.Protocol)
-	}
+	checkChannels(c, s.Protocol, report)
 	noSharing := lack{l.Pattern == PatternShared, "load.pattern", "shared subscriptions"}
 	switch s.Protocol {
 	case NATS:
@@ -88,6 +86,12 @@ func checkProtocol(p *scenario.Point, s Subject, report reporter) {
 	}
 	if s.Broker == "rabbitmq" {
 		checkRabbitMQ(p, s.Protocol, report, noQoS2, noSharing)
+	}
+}
+
+func checkChannels(c *scenario.Connect, protocol string, report reporter) {
+	if protocol != AMQP091 && c.Channels > 1 {
+		report("connect.channels", "is for AMQP 0-9-1: %s has no channels", protocol)
 	}
 }
 
