@@ -70,6 +70,7 @@ var commandsOf = map[string]map[string]how{
 		"bin/mqlab run weak-network":                      {instead: "bin/mqlab plan weak-network --brokers mosquitto", needs: "mosquitto"},
 		"bin/mqlab run capacity":                          {instead: "bin/mqlab plan capacity --brokers mochi"},
 		"bin/mqlab run clients":                           {flags: "--clients go-paho3 --payload 256B --rounds 2"},
+		"bin/mqlab run jitter --quick":                    {instead: "bin/mqlab run jitter --client go-paho3 --count 60 --interval 5ms", also: []int{exitInvalid}},
 		"bin/mqlab diagnose examples/latencies.csv":       {},
 		"bin/mqlab check examples/published.csv":          {also: []int{exitInvalid}},
 
