@@ -12,13 +12,14 @@ import (
 	"github.com/mqlab/mqlab/internal/clock"
 	"github.com/mqlab/mqlab/internal/hist"
 	"github.com/mqlab/mqlab/internal/link"
+	"github.com/mqlab/mqlab/internal/link/alarm"
 )
 
 // pipe carries the packets of one direction through a Machine.
 type pipe struct {
 	direction link.Direction
 	to        *endpoint
-	alarm     *alarm
+	alarm     alarm.Alarm
 	ended     atomic.Bool
 	done      sync.WaitGroup
 
@@ -29,7 +30,7 @@ type pipe struct {
 }
 
 func newPipe(d link.Direction, p link.Params, seed uint64) (*pipe, error) {
-	a, err := newAlarm()
+	a, err := alarm.New()
 	if err != nil {
 		return nil, err
 	}
@@ -40,9 +41,9 @@ func newPipe(d link.Direction, p link.Params, seed uint64) (*pipe, error) {
 func (p *pipe) run(to *endpoint) {
 	p.to = to
 	p.done.Go(func() {
-		p.alarm.own()
+		p.alarm.Own()
 		for !p.ended.Load() {
-			p.alarm.wait(p.deliver())
+			p.alarm.Wait(p.deliver())
 		}
 	})
 }
@@ -60,7 +61,7 @@ func (p *pipe) send(packet []byte) {
 	}
 	p.mu.Unlock()
 	if any && (!waiting || next < before) {
-		p.alarm.ring()
+		p.alarm.Ring()
 	}
 }
 
@@ -98,7 +99,7 @@ func (p *pipe) do(f func(now int64, m *link.Machine)) {
 	p.mu.Lock()
 	f(clock.Now(), p.machine)
 	p.mu.Unlock()
-	p.alarm.ring() // what is due next may have changed
+	p.alarm.Ring() // what is due next may have changed
 }
 
 func (p *pipe) counters() (c link.Counters) {
@@ -118,7 +119,7 @@ func (p *pipe) lateness() *hist.Hist {
 // close ends the goroutine; what is in flight stays there.
 func (p *pipe) close() {
 	p.ended.Store(true)
-	p.alarm.ring()
+	p.alarm.Ring()
 	p.done.Wait()
-	p.alarm.close()
+	p.alarm.Close()
 }

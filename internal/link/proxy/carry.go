@@ -56,47 +56,33 @@ func (n *Network) room(s *stream, d link.Direction) bool {
 }
 
 // wake makes the carrier look again; n.mu is held or not.
-func (n *Network) wake(d link.Direction) {
-	select {
-	case n.kick[d] <- struct{}{}:
-	default:
-	}
-}
+func (n *Network) wake(d link.Direction) { n.alarm[d].Ring() }
 
 // carry hands over the segments of a direction when they are due.
 func (n *Network) carry(d link.Direction) {
-	timer := time.NewTimer(time.Hour)
-	defer timer.Stop()
-	for {
-		next, any := n.deliver(d)
-		var due <-chan time.Time
-		if any {
-			timer.Reset(next)
-			due = timer.C
-		}
-		select {
-		case <-due:
-		case <-n.kick[d]:
-		case <-n.ctx.Done():
-			return
-		}
+	n.alarm[d].Own()
+	for n.ctx.Err() == nil {
+		n.alarm[d].Wait(n.deliver(d))
 	}
 }
 
-// deliver hands over what is due, and returns how long it is until the next segment is.
-func (n *Network) deliver(d link.Direction) (next time.Duration, any bool) {
+// deliver hands over what is due, and returns how long it is until the next segment is; below 0 = none is on its way.
+func (n *Network) deliver(d link.Direction) (next time.Duration) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	for !n.stalled {
 		b, ok := n.machine[d].Pop(n.now())
 		if !ok {
 			due, any := n.machine[d].Next()
-			return time.Duration(due - n.now()), any
+			if !any {
+				return -1
+			}
+			return max(time.Duration(due-n.now()), 0)
 		}
 		if s := n.streams[binary.BigEndian.Uint32(b)]; s != nil && !s.forgotten {
 			s.arrived(d, flag(b[4]), b[headerBytes:])
 		}
 		n.changed.Broadcast()
 	}
-	return 0, false
+	return -1
 }

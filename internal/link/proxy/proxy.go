@@ -15,6 +15,7 @@ import (
 
 	"github.com/mqlab/mqlab/internal/clock"
 	"github.com/mqlab/mqlab/internal/link"
+	"github.com/mqlab/mqlab/internal/link/alarm"
 	"github.com/mqlab/mqlab/internal/link/splice"
 	"github.com/mqlab/mqlab/internal/netns"
 )
@@ -44,8 +45,8 @@ type Network struct {
 	mu      sync.Mutex
 	changed *sync.Cond // something that a goroutine may wait for
 	machine [2]*link.Machine
-	limit   [2]uint64        // bytes on their way at most
-	kick    [2]chan struct{} // wakes the carrier
+	limit   [2]uint64      // bytes on their way at most
+	alarm   [2]alarm.Alarm // wakes the carrier
 	streams map[uint32]*stream
 	last    uint32 // stream
 	stalled bool
@@ -55,11 +56,11 @@ type Network struct {
 
 // Open makes a link as c says. It is to be closed.
 func Open(_ context.Context, c link.Config) (*Network, error) {
-	return open(c, netns.Host, clock.Now())
+	return open(c, netns.Host, clock.Now(), alarm.New)
 }
 
 // open makes a link to brokers in a place; its time is counted from epoch.
-func open(c link.Config, brokers netns.Place, epoch int64) (*Network, error) {
+func open(c link.Config, brokers netns.Place, epoch int64, newAlarm func() (alarm.Alarm, error)) (*Network, error) {
 	if c.CongestionControl != "" {
 		return nil, errors.New("congestion control: backend proxy does not have TCP of its own; use backend tun or netstack")
 	}
@@ -68,17 +69,28 @@ func open(c link.Config, brokers netns.Place, epoch int64) (*Network, error) {
 	n.ctx, n.cancel = context.WithCancel(context.Background())
 	for d, p := range []link.Params{c.Profile.Up, c.Profile.Down} {
 		p, err := streamed(link.Direction(d), p)
+		if err == nil {
+			n.alarm[d], err = newAlarm()
+		}
 		if err != nil {
 			n.cancel()
+			n.closeAlarms()
 			return nil, err
 		}
 		n.machine[d], n.limit[d] = link.New(inner(p), c.SeedOf(link.Direction(d))), onTheWay(p)
-		n.kick[d] = make(chan struct{}, 1)
 	}
 	for _, d := range []link.Direction{link.Up, link.Down} {
 		n.running.Go(func() { n.carry(d) })
 	}
 	return n, nil
+}
+
+func (n *Network) closeAlarms() {
+	for _, a := range n.alarm {
+		if a != nil {
+			a.Close()
+		}
+	}
 }
 
 // streamed returns the params of the machine that carries a stream, or which option is none for streams.
@@ -222,6 +234,9 @@ func (n *Network) Close() error {
 	}
 	n.changed.Broadcast()
 	n.mu.Unlock()
+	n.wake(link.Up)
+	n.wake(link.Down)
 	n.running.Wait()
+	n.closeAlarms()
 	return nil
 }

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/mqlab/mqlab/internal/link"
+	"github.com/mqlab/mqlab/internal/link/alarm"
 )
 
 // brokers is a place in memory where every dial reaches answer.
@@ -42,7 +43,7 @@ func (brokers) Command(ctx context.Context, name string, args ...string) *exec.C
 // inMemory makes a link in memory, for virtual time.
 func inMemory(t *testing.T, up, down link.Params, b brokers) *Network {
 	t.Helper()
-	n, err := open(link.Config{Profile: link.Profile{Up: up, Down: down}, Seed: 1}, b, 0)
+	n, err := open(link.Config{Profile: link.Profile{Up: up, Down: down}, Seed: 1}, b, 0, alarm.NewCoarse)
 	if err != nil {
 		t.Fatal(err)
 	}
