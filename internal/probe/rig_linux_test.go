@@ -113,7 +113,7 @@ func (r *rig) start() *rig {
 	r.t.Cleanup(func() {
 		r.end(syscall.SIGKILL)
 		if r.t.Failed() {
-			r.t.Logf("the broker said: %.2000s", r.log.Bytes())
+			r.t.Logf("the broker said in the end: %s", tail(r.log.Bytes(), 2000))
 		}
 	})
 	if err := r.listening(r.t.Context()); err != nil {
@@ -205,3 +205,6 @@ func (r *rig) answer(question string) Answer {
 	r.t.Logf("%s: %s%s (%s)", question, a.Value, a.Why, a.Evidence)
 	return a
 }
+
+// tail is what comes last.
+func tail(b []byte, size int) []byte { return b[max(len(b)-size, 0):] }
