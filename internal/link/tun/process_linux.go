@@ -59,13 +59,19 @@ const priority = 1
 func carry() int {
 	runtime.LockOSThread()
 	scheduler, why := "fifo", ""
-	err := unix.SchedSetAttr(0, &unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_FIFO, Priority: priority}, 0)
-	if err != nil {
+	if err := enterRealTime(); err != nil {
 		scheduler, why = "other", fmt.Sprintf("SCHED_FIFO is refused (%v): packets may be late when this machine is busy", err)
 	}
-	err = syscall.Exec("/proc/self/exe", []string{self, moveVerb, scheduler, why}, os.Environ())
+	err := syscall.Exec("/proc/self/exe", []string{self, moveVerb, scheduler, why}, os.Environ())
 	fmt.Fprintln(os.Stderr, "carrier of the link:", err)
 	return 1
+}
+
+func enterRealTime() error {
+	if raceDetector {
+		return errors.New("built with the race detector")
+	}
+	return unix.SchedSetAttr(0, &unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_FIFO, Priority: priority}, 0)
 }
 
 // move carries packets until the lab has gone.
