@@ -60,17 +60,12 @@ func (c *canvas) series(n int, name string, spots []spot) {
 	c.raw(`</g>`)
 }
 
+// keySample is the width of what stands before a name in a key.
+const keySample = 30.0
+
 // key draws the names of series below each other where they do not fit beside each other, and returns where it ends.
 func (c *canvas) key(y float64, names []string) float64 {
-	const sample, gap = 30.0, 14.0
-	x := edge
-	y += lineHeight
-	for i, name := range names {
-		shown := shorten(name, Width-2*edge-sample)
-		w := sample + textWidth(shown)
-		if x > edge && x+w > Width-edge {
-			x, y = edge, y+lineHeight+2
-		}
+	return c.names(y, names, func(i int, x, y, w float64, name, shown string) {
 		c.raw(`<g class="key s%d" data-s="%d"><path class="hit" d="M%s %sh%sv%sh-%sz"/>`,
 			i%styles, i, num(x-2), num(y-lineHeight+4), num(w+4), num(lineHeight), num(w+4))
 		if shown != name {
@@ -78,7 +73,23 @@ func (c *canvas) key(y float64, names []string) float64 {
 		}
 		c.raw(`<path class="ln" d="M%s %sh24"/>`, num(x), num(y-0.33*em))
 		c.marker(i, x+12, y-0.33*em)
-		c.text(x+sample, y, "start", "", shown)
+	})
+}
+
+// names sets names beside each other, and below where they do not fit, and returns where they end. sample opens the group of a name,
+// of which w is the width and shown as much as there is room for, and draws what stands before it.
+func (c *canvas) names(y float64, names []string, sample func(i int, x, y, w float64, name, shown string)) float64 {
+	const gap = 14.0
+	x := edge
+	y += lineHeight
+	for i, name := range names {
+		shown := shorten(name, Width-2*edge-keySample)
+		w := keySample + textWidth(shown)
+		if x > edge && x+w > Width-edge {
+			x, y = edge, y+lineHeight+2
+		}
+		sample(i, x, y, w, name, shown)
+		c.text(x+keySample, y, "start", "", shown)
 		c.raw(`</g>`)
 		x += w + gap
 	}

@@ -100,20 +100,8 @@ func (c *canvas) part(kind int, x, y, w, h float64) {
 
 // partKey names the parts, and returns where it ends.
 func (c *canvas) partKey(y float64, names []string) float64 {
-	const sample, gap = 30.0, 14.0
-	x := edge
-	y += lineHeight
-	for i, name := range names {
-		shown := shorten(name, Width-2*edge-sample)
-		w := sample + textWidth(shown)
-		if x > edge && x+w > Width-edge {
-			x, y = edge, y+lineHeight+2
-		}
+	return c.names(y, names, func(i int, x, y, _ float64, _, _ string) {
 		c.raw(`<g class="s s%d">`, i%styles)
 		c.part(i, x, y-0.8*em, 24, em)
-		c.text(x+sample, y, "start", "", shown)
-		c.raw(`</g>`)
-		x += w + gap
-	}
-	return y + 8
+	})
 }
