@@ -147,7 +147,7 @@ func (l *lab) growing(ctx context.Context, c client, span time.Duration) (*diagn
 	if err := p.Go(clock.Now()); err != nil {
 		return nil, err
 	}
-	pause(ctx, 300*time.Millisecond)
+	_ = clock.Pause(ctx, 300*time.Millisecond)
 	r, err := inspect.Process(ctx, inspect.Options{PID: p.PID, Port: uint16(job.Port), For: span, Every: 5 * time.Millisecond})
 	if err != nil {
 		return nil, err

@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/mqlab/mqlab/internal/cgroup"
+	"github.com/mqlab/mqlab/internal/clock"
 )
 
 // disturbance runs while a client, of which it is told the process, is measured.
@@ -172,7 +173,7 @@ func within(g *cgroup.Group) func(ctx context.Context, name string, args ...stri
 func stops(pid int, every, length time.Duration) disturbance {
 	return repeat(every, func(ctx context.Context) {
 		_ = syscall.Kill(pid, syscall.SIGSTOP)
-		pause(ctx, length)
+		_ = clock.Pause(ctx, length)
 		_ = syscall.Kill(pid, syscall.SIGCONT)
 	})
 }
@@ -185,21 +186,11 @@ func signals(pid int, every time.Duration, s syscall.Signal) disturbance {
 func repeat(every time.Duration, do func(context.Context)) disturbance {
 	return func(ctx context.Context, _ int) {
 		for {
-			pause(ctx, every)
+			_ = clock.Pause(ctx, every)
 			if ctx.Err() != nil {
 				return
 			}
 			do(ctx)
 		}
-	}
-}
-
-// pause waits for d, or until ctx is done.
-func pause(ctx context.Context, d time.Duration) {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-	case <-ctx.Done():
 	}
 }

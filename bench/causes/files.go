@@ -18,6 +18,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/mqlab/mqlab/internal/capture"
+	"github.com/mqlab/mqlab/internal/clock"
 	"github.com/mqlab/mqlab/internal/diagnose"
 	"github.com/mqlab/mqlab/internal/evidence"
 	"github.com/mqlab/mqlab/internal/link"
@@ -200,9 +201,9 @@ func (l *lab) outage(ctx context.Context, silent time.Duration, p *probe) (*diag
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	wg.Go(func() {
-		pause(ctx, time.Second)
+		_ = clock.Pause(ctx, time.Second)
 		_ = n.Down(true)
-		pause(ctx, silent)
+		_ = clock.Pause(ctx, silent)
 		_ = n.Down(false)
 	})
 	if _, err := p.run(ctx); err != nil {

@@ -151,7 +151,7 @@ func (p *probe) publish(ctx context.Context) {
 		}
 		if p.late != nil {
 			if d := p.late(i); d > 0 {
-				pause(ctx, d)
+				_ = clock.Pause(ctx, d)
 			}
 		}
 		p.mu.Lock()

@@ -163,7 +163,7 @@ func (o *Options) measure(ctx context.Context, p *agent.Process) error {
 	if o.OneWay {
 		expected = o.messages()
 	}
-	wait(bounded, schedule+startIn) // a client that stands still meanwhile has not settled
+	_ = clock.Pause(bounded, schedule+startIn) // a client that stands still meanwhile has not settled
 	quiet := max(time.Second, 3*time.Duration(o.Job.IntervalNS+o.Job.WorkNS))
 	p.SettleAfter(bounded, uint64(expected), quiet)
 	return nil
@@ -173,16 +173,6 @@ const betweenLooks = 5 * time.Millisecond
 
 // startIn is when a client begins after GO.
 const startIn = 200 * time.Millisecond
-
-// wait returns after d, or when ctx is done.
-func wait(ctx context.Context, d time.Duration) {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-	case <-ctx.Done():
-	}
-}
 
 // watcher looks at the client and at the host while they work.
 type watcher struct {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/mqlab/mqlab/internal/clock"
 	"github.com/mqlab/mqlab/internal/proto/mqtt"
 )
 
@@ -69,7 +70,7 @@ func (m *mqttLab) expiry(ctx context.Context) ([]Answer, error) {
 		after time.Duration
 		there *bool
 	}{{0, new(bool)}, {0, &seen.atOnce}, {expiryPause, &seen.later}} {
-		if err := pause(ctx, visit.after); err != nil {
+		if err := clock.Pause(ctx, visit.after); err != nil {
 			return nil, err
 		}
 		p, err := m.keep(ctx, m.id("expiry"), func(c *mqtt.Config) { c.SessionExpiry = shortExpiry })
@@ -80,18 +81,6 @@ func (m *mqttLab) expiry(ctx context.Context) ([]Answer, error) {
 		*visit.there = p.resumed
 	}
 	return []Answer{seen.answer()}, nil
-}
-
-// pause waits, as long as the step may.
-func pause(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
 }
 
 // away makes a session that is subscribed to a topic and whose connection is gone.

@@ -7,6 +7,8 @@ import (
 	"net"
 	"slices"
 	"time"
+
+	"github.com/mqlab/mqlab/internal/clock"
 )
 
 const (
@@ -67,7 +69,7 @@ func milliseconds(d time.Duration) string { return fmt.Sprintf("%.1f ms", float6
 // acknowledgements.
 func gaps(ctx context.Context, tcp *net.TCPConn, pairs int, send, receive func(seq uint64) error) (excess []time.Duration, err error) {
 	for i := range uint64(pairs) {
-		if err := pause(ctx, naglePause); err != nil {
+		if err := clock.Pause(ctx, naglePause); err != nil {
 			return nil, err
 		}
 		var took [2]time.Duration

@@ -17,6 +17,7 @@ import (
 
 	"github.com/mqlab/mqlab/internal/broker"
 	"github.com/mqlab/mqlab/internal/broker/brokertest"
+	"github.com/mqlab/mqlab/internal/clock"
 	"github.com/mqlab/mqlab/internal/guard/guardtest"
 	"github.com/mqlab/mqlab/internal/plan"
 )
@@ -171,7 +172,7 @@ func (r *rig) listening(ctx context.Context) error {
 			return fmt.Errorf("the broker ended: %.500s", r.log.Bytes())
 		default:
 		}
-		if pause(ctx, 5*time.Millisecond) != nil {
+		if clock.Pause(ctx, 5*time.Millisecond) != nil {
 			return err
 		}
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/mqlab/mqlab/internal/broker"
 	"github.com/mqlab/mqlab/internal/broker/brokertest"
+	"github.com/mqlab/mqlab/internal/clock"
 	"github.com/mqlab/mqlab/internal/guard/guardtest"
 	"github.com/mqlab/mqlab/internal/plan"
 )
@@ -60,7 +61,7 @@ func TestLeavesNothing(t *testing.T) {
 		t.Errorf("%d answers", len(got.Answers))
 	}
 	for s.server.Clients.Len() > 0 { // it notices the last goodbyes soon
-		if err := pause(t.Context(), time.Millisecond); err != nil || time.Since(ended) > patience {
+		if err := clock.Pause(t.Context(), time.Millisecond); err != nil || time.Since(ended) > patience {
 			t.Fatalf("%d sessions are left", s.server.Clients.Len())
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/mqlab/mqlab/internal/clock"
 	"github.com/mqlab/mqlab/internal/summary"
 )
 
@@ -77,7 +78,7 @@ func (s *slowSeen) fill(ctx context.Context, f feeder, limit, deadline time.Time
 		}
 	}
 	for !s.gone && time.Now().Before(deadline) {
-		if err := pause(ctx, 100*time.Millisecond); err != nil {
+		if err := clock.Pause(ctx, 100*time.Millisecond); err != nil {
 			return err
 		}
 		if _, s.gone, err = f.feed(s.sent, 0); err != nil {

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"time"
+
+	"github.com/mqlab/mqlab/internal/clock"
 )
 
 const notOurs = "it needs a restart, and this broker was not started by mqlab"
@@ -33,7 +35,7 @@ func (l *lab) restarted(ctx context.Context, kill bool, greet func() error) erro
 		if err == nil {
 			return nil
 		}
-		if pause(ctx, 50*time.Millisecond) != nil {
+		if clock.Pause(ctx, 50*time.Millisecond) != nil {
 			return fmt.Errorf("the broker is not back: %w", err)
 		}
 	}

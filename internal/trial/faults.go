@@ -106,7 +106,7 @@ func (j *job) runSteps(ctx context.Context, steps []step) error {
 	var errs []error
 	var last string // that was done
 	for _, s := range steps {
-		over := sleep(ctx, time.Duration(s.at-clock.Now())) != nil
+		over := clock.Pause(ctx, time.Duration(s.at-clock.Now())) != nil
 		if over && (!s.undo || last != "pause") {
 			continue
 		}

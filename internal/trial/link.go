@@ -107,13 +107,13 @@ func (n *network) watch(ctx context.Context, measure int64, length time.Duration
 	every := max(time.Second, length/mostIntervals)
 	go func() {
 		defer close(n.done)
-		if sleep(ctx, time.Duration(measure-clock.Now())) != nil {
+		if clock.Pause(ctx, time.Duration(measure-clock.Now())) != nil {
 			return
 		}
 		n.start = n.read()
 		last := n.start
 		for end := measure + int64(length); last.at < end && ctx.Err() == nil; {
-			_ = sleep(ctx, time.Duration(min(last.at+int64(every), end)-clock.Now()))
+			_ = clock.Pause(ctx, time.Duration(min(last.at+int64(every), end)-clock.Now()))
 			next := n.read()
 			n.intervals = append(n.intervals, run.LinkInterval{
 				T: next.at - measure, Up: flow(next.up, last.up), Down: flow(next.down, last.down),

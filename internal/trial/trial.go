@@ -153,7 +153,7 @@ func (j *job) do(ctx context.Context) (err error) {
 	}
 	err = j.drive(ctx)
 	if err != nil {
-		_ = sleep(ctx, exitNotice) // was it the end of the broker that the load felt first?
+		_ = clock.Pause(ctx, exitNotice) // was it the end of the broker that the load felt first?
 	}
 	return interrupted(ctx, err)
 }
@@ -223,7 +223,7 @@ func (j *job) drive(ctx context.Context) (err error) {
 	j.readyIn = clock.Now() - began
 	j.record.Broker.PSSConnected = j.brokerMemory()
 	j.record.Checks.SubscribersReady = true
-	if err := sleep(ctx, j.trial.Params.Phases.Settle); err != nil {
+	if err := clock.Pause(ctx, j.trial.Params.Phases.Settle); err != nil {
 		return err
 	}
 	start := clock.Now() + int64(lead)*int64(max(j.trial.Params.Generators, 1))
@@ -269,17 +269,6 @@ func runNumber(runID string, trial int) uint32 {
 	h := fnv.New32a()
 	_, _ = fmt.Fprintf(h, "%s/%d", runID, trial) // never fails
 	return h.Sum32()
-}
-
-func sleep(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
 }
 
 // sampler writes a worker's samples to the run folder.

@@ -34,7 +34,7 @@ func (w *watching) begin(measure int64) {
 		monitor.Target{Role: monitor.Generator, PIDs: w.job.generators, Alone: true},
 	)
 	w.done.Go(func() {
-		if sleep(w.ctx, time.Duration(measure-clock.Now())) != nil {
+		if clock.Pause(w.ctx, time.Duration(measure-clock.Now())) != nil {
 			return
 		}
 		end := measure + int64(w.job.trial.Params.Phases.Measure)

@@ -65,7 +65,7 @@ func (v *visitors) run(ctx context.Context, start, measure, end int64) {
 	defer cancel()
 	for n := 0; ; n++ {
 		due := start + int64(n)*int64(v.gap)
-		if due >= end || pause(schedule, time.Duration(due-clock.Now())) != nil {
+		if due >= end || clock.Pause(schedule, time.Duration(due-clock.Now())) != nil {
 			return
 		}
 		select {

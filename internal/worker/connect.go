@@ -47,7 +47,7 @@ func (w *Local) connect(ctx context.Context) error {
 		at := clock.Now()
 		if rate > 0 {
 			at = began + int64(float64(i)/rate*1e9)
-			if err := pause(ctx, time.Duration(at-clock.Now())); err != nil {
+			if err := clock.Pause(ctx, time.Duration(at-clock.Now())); err != nil {
 				return err
 			}
 		}
@@ -97,7 +97,7 @@ func (w *Local) await(ctx context.Context, done func() bool) error {
 		if done() {
 			return nil
 		}
-		if err := pause(ctx, wait); err != nil {
+		if err := clock.Pause(ctx, wait); err != nil {
 			if errors.Is(err, errNotReady) {
 				return w.notReady()
 			}
@@ -151,17 +151,6 @@ func (w *Local) notReady() error {
 		}
 	}
 	return fmt.Errorf("%w: %d of %d: %s", errNotReady, w.ready(), len(w.clients), why)
-}
-
-func pause(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
 }
 
 func (w *Local) err() error {

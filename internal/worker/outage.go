@@ -43,7 +43,7 @@ func (w *Local) suffer(ctx context.Context, measure int64) (stop func()) {
 	var running sync.WaitGroup
 	running.Go(func() {
 		for _, m := range list {
-			if pause(ctx, time.Duration(m.at-clock.Now())) != nil {
+			if clock.Pause(ctx, time.Duration(m.at-clock.Now())) != nil {
 				return
 			}
 			m.do()

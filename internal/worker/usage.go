@@ -39,9 +39,9 @@ func pauses(s metrics.Sample) *metrics.Float64Histogram {
 
 // Used is what this process uses between two monotonic times. It returns at the second, or when ctx is done.
 func Used(ctx context.Context, from, to int64) Usage {
-	_ = pause(ctx, time.Duration(from-clock.Now()))
+	_ = clock.Pause(ctx, time.Duration(from-clock.Now()))
 	before := usage()
-	_ = pause(ctx, time.Duration(to-clock.Now()))
+	_ = clock.Pause(ctx, time.Duration(to-clock.Now()))
 	return usage().since(before)
 }
 

@@ -147,7 +147,7 @@ func (o *Options) start(ctx context.Context, g *guard.Guard, w *world, r *Result
 
 // measure reads what clients have used before and after they have waited.
 func (o *Options) measure(ctx context.Context, w *world, r *Result, here []*waiting) error {
-	if err := pause(ctx, settle); err != nil {
+	if err := clock.Pause(ctx, settle); err != nil {
 		return err
 	}
 	o.Say(fmt.Sprintf("%d clients wait for %v", len(here), o.For))
@@ -158,7 +158,7 @@ func (o *Options) measure(ctx context.Context, w *world, r *Result, here []*wait
 			c.before, c.sent = c.process.Usage(), seen[c.device]
 		}
 	}
-	if err := pause(ctx, o.For); err != nil {
+	if err := clock.Pause(ctx, o.For); err != nil {
 		return err
 	}
 	r.Span = clock.Now() - began
@@ -188,15 +188,4 @@ func address(text string) (host string, port int, err error) {
 	}
 	port, err = strconv.Atoi(at)
 	return host, port, err
-}
-
-func pause(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
 }

@@ -194,7 +194,7 @@ func (m *packets) flood(ctx context.Context, p link.Profile, lasts time.Duration
 		}
 		// The last of the burst has waited longest; it must have come.
 		arrived := start + int64(min(room(params, size), longest)+params.AirTime(size)+100*time.Millisecond)
-		return pause(ctx, time.Duration(arrived-clock.Now()))
+		return clock.Pause(ctx, time.Duration(arrived-clock.Now()))
 	})
 	if err != nil {
 		return nil, nil, err
@@ -207,16 +207,6 @@ func (m *packets) flood(ctx context.Context, p link.Profile, lasts time.Duration
 		return all
 	}
 	return of(link.Up), of(link.Down), nil
-}
-
-// pause waits.
-func pause(ctx context.Context, d time.Duration) error {
-	select {
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	case <-time.After(d):
-		return nil
-	}
 }
 
 // floodSize is the size of probes of which some sixty come through in a time, if that is a size of a packet.
