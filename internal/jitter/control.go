@@ -3,7 +3,6 @@ package jitter
 import (
 	"context"
 	"net"
-	"runtime"
 	"time"
 
 	"github.com/mqlab/mqlab/internal/clock"
@@ -72,8 +71,6 @@ func runControl(ctx context.Context) (*control, error) {
 		return nil, err
 	}
 	defer func() { _ = conn.Close() }()
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
 	c := &control{}
 	var b [1]byte
 	for due := clock.Now() + int64(controlEvery); ctx.Err() == nil; due += int64(controlEvery) {
