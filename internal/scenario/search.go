@@ -24,7 +24,7 @@ type Search struct {
 	Step Share `yaml:"step"`
 	// Limits are what a value must keep to be sustained, one text each. Absent: p99 < 50ms, lost = 0, achieved >= 98 %.
 	Limits []Limit `yaml:"limits"`
-	// Confirm is by how many probes the answer must be ahead on each side of the edge, 1 to 10. Absent: 2.
+	// Confirm is by how many probes the answer must be ahead on each side of the edge, 1 to 10. Absent: 3.
 	Confirm int `yaml:"confirm" min:"1" max:"10"`
 	// Longest bounds the measure phase of a probe, which is longer than phases.measure where the limits' percentiles need more
 	// messages. Absent: 30s.
@@ -117,7 +117,7 @@ func (s *Scenario) completeSearch() {
 		x.Step = 0.05
 	}
 	if x.Confirm == 0 {
-		x.Confirm = 2
+		x.Confirm = 3
 	}
 	if x.Longest == 0 {
 		x.Longest = 30 * time.Second

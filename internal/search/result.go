@@ -17,7 +17,8 @@ const (
 type Result struct {
 	Best int // index of the largest value that is sustained; -1 = none is known
 	Next int // index of the smallest probed value that is not sustained; -1 = none is known
-	// Every outcome at or below Low held, every outcome at or above High did not: the interval of the answer. -1 = there is none.
+	// Every outcome at or below Low held, every one at or above High failed, of those that could be measured: the interval of the
+	// answer. -1 = there is none.
 	Low, High int
 	End       End
 	Probes    int
@@ -49,7 +50,7 @@ func (s *Search) end(edge int) End {
 	switch {
 	case edge == len(s.votes):
 		return AtTop
-	case s.votes[edge].unmeasured > s.votes[edge].failed:
+	case s.votes[edge].outOfReach():
 		return NotTested
 	case edge == 0:
 		return AtBottom
@@ -61,15 +62,15 @@ func (s *Search) end(edge int) End {
 func (s *Search) interval() (low, high int) {
 	low, high = noOutcomes, noOutcomes
 	for i, v := range s.votes {
-		if v.failed+v.unmeasured > 0 {
+		if v.Failed > 0 {
 			break
 		}
-		if v.held > 0 {
+		if v.Held > 0 {
 			low = i
 		}
 	}
-	for i := len(s.votes) - 1; i >= 0 && s.votes[i].held == 0; i-- {
-		if s.votes[i].total() > 0 {
+	for i := len(s.votes) - 1; i >= 0 && s.votes[i].Held == 0; i-- {
+		if s.votes[i].Failed > 0 {
 			high = i
 		}
 	}

@@ -6,8 +6,8 @@
 //
 // Outcomes near the edge are random. The edge is therefore where most outcomes agree with it: as many as can be that held lie
 // below it, as many as can be that failed above (the maximum-likelihood step under errors that are equally likely on both
-// sides). One outcome that contradicts the others moves nothing for long: the edge is believed only when, on each of its two
-// sides, those that agree are ahead by a margin, as in a sequential probability ratio test (Wald 1945).
+// sides). One outcome that contradicts the others moves nothing for long: the edge is believed only when the evidence of the
+// values on both of its sides is decided. See Evidence.
 package search
 
 import (
@@ -30,7 +30,7 @@ const (
 type Config struct {
 	Values []float64 // ascending, at least one
 	Climb  float64   // factor from one probe to the next while nothing has failed; above 1
-	Margin int       // by how many outcomes each side of the edge must be ahead, where it failed one more; at least 1
+	Margin int       // by how many outcomes each side of the edge must be ahead; at least 1
 }
 
 // Probe is what is to be tried.
@@ -40,36 +40,20 @@ type Probe struct {
 	Repetition int // of this value, from 1
 }
 
-// votes are the outcomes of one value.
-type votes struct{ held, failed, unmeasured int }
-
-// net is by how many those that held are ahead.
-func (v votes) net() int { return v.held - v.failed - v.unmeasured }
-
-func (v votes) total() int { return v.held + v.failed + v.unmeasured }
-
 // Search is a search under way. It is a value machine: Next says what to probe, Report what came of it.
 type Search struct {
 	config Config
-	votes  []votes // by index
+	votes  []Evidence // by index
 	probes int
 }
 
 // New begins a search.
-func New(c Config) *Search { return &Search{config: c, votes: make([]votes, len(c.Values))} }
+func New(c Config) *Search { return &Search{config: c, votes: make([]Evidence, len(c.Values))} }
 
 // Report takes the outcome of a probe of the value with this index, whether or not Next asked for it.
 func (s *Search) Report(index int, o Outcome) {
-	v := &s.votes[index]
+	s.votes[index].Add(o)
 	s.probes++
-	switch o {
-	case Held:
-		v.held++
-	case Failed:
-		v.failed++
-	default:
-		v.unmeasured++
-	}
 }
 
 // Next is what to probe next; false when the search has ended.
@@ -81,7 +65,7 @@ func (s *Search) Next() (Probe, bool) {
 	if !more {
 		return Probe{}, false
 	}
-	return Probe{index, s.config.Values[index], s.votes[index].total() + 1}, true
+	return Probe{index, s.config.Values[index], s.votes[index].Total() + 1}, true
 }
 
 // next chooses among: climbing, settling a contradiction, bisecting, and repeating the sides of the edge.
@@ -110,14 +94,14 @@ func (s *Search) next() (index int, more bool) {
 func (s *Search) edges() (low, high, gap int) {
 	score, best := 0, 0
 	scores := make([]int, len(s.votes)+1) // less those of place 0
-	for i, v := range s.votes {
-		score += v.net()
+	for i := range s.votes {
+		score += s.votes[i].net()
 		scores[i+1] = score
 		best = max(best, score)
 	}
 	low = slices.Index(scores, best)
 	high = low
-	for high+1 < len(scores) && scores[high+1] == best && s.votes[high].total() == 0 {
+	for high+1 < len(scores) && scores[high+1] == best && s.votes[high].Total() == 0 {
 		high++
 	}
 	for b := high + 1; b < len(scores); b++ {
@@ -138,17 +122,13 @@ func (s *Search) climb(low int) int {
 	return min(max(i, low), len(s.votes)-1)
 }
 
-// disturbed is by how many outcomes more those that failed must be ahead: a disturbance of the host makes a probe fail that would
-// have held, and hardly ever the other way round. Probes that fail are the cheap ones, too: they are stopped early.
-const disturbed = 1
-
-// side is one of the two values next to the edge, and by how many outcomes it agrees with it, less the disturbed.
+// side is one of the two values next to the edge, and by how many outcomes it agrees with it.
 type side struct{ index, ahead int }
 
 // sides are the values next to an edge; the one of which less is known first.
 func (s *Search) sides(edge int) (both []side) {
 	if edge < len(s.votes) {
-		both = append(both, side{edge, -s.votes[edge].net() - disturbed})
+		both = append(both, side{edge, s.votes[edge].against()})
 	}
 	if edge > 0 {
 		both = append(both, side{edge - 1, s.votes[edge-1].net()})
@@ -166,7 +146,7 @@ func (c *Config) About() int {
 		j, _ := slices.BinarySearch(c.Values, c.Values[i]*c.Climb)
 		within = max(within, float64(j-i))
 	}
-	return min(int(climbs+math.Ceil(math.Log2(within))), n) + 2*(c.Margin-1) + disturbed
+	return min(int(climbs+math.Ceil(math.Log2(within))), n) + 2*(c.Margin-1)
 }
 
 // Most is how many probes a search makes at most; then it ends, settled or not.

@@ -21,7 +21,7 @@ func Plan() plan.Plan {
 		Scenario: "capacity", Description: "A search made up for tests.", Seed: 42, Repeat: 1,
 		Subjects: []plan.Subject{runtest.Subject("mochi"), runtest.Subject("nats")},
 		Search: &plan.Search{
-			Vary: plan.VaryRate, From: 100, To: 4000, Step: 0.1, Confirm: 2, Need: 1000, Longest: 10 * time.Second,
+			Vary: plan.VaryRate, From: 100, To: 4000, Step: 0.1, Confirm: 3, Need: 1000, Longest: 10 * time.Second,
 			Limits: []string{"p95 < 50ms", "lost = 0", "achieved >= 98 %"},
 		},
 	}
