@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -44,11 +45,9 @@ seed: 1
 
 // trial is what is read of a trial.
 type trial struct {
-	Validity string `json:"validity"`
-	Reasons  []struct {
-		Text string `json:"text"`
-	} `json:"reasons"`
-	Params struct {
+	Validity string   `json:"validity"`
+	Reasons  []reason `json:"reasons"`
+	Params   struct {
 		Rate float64 `json:"rate_per_s"`
 	} `json:"params"`
 	Counts struct {
@@ -64,15 +63,26 @@ type trial struct {
 	} `json:"latency"`
 }
 
+type reason struct {
+	Code string `json:"code"`
+	Text string `json:"text"`
+}
+
+// broken are the reasons of an invalid trial that are the broker's answer all the same.
+var broken = []string{"killed_for_memory", "broker_exited", "no_samples"}
+
 // outcome judges a trial by the limits of a search: p99 < 50ms, lost = 0, achieved >= 98 %.
 func (t *trial) outcome() search.Outcome {
-	r := &t.Latency.Response
+	p99, lost, achieved := t.Latency.Response.P99, t.Counts.Lost, t.Rates.Achieved
 	switch {
+	case slices.ContainsFunc(t.Reasons, func(r reason) bool { return slices.Contains(broken, r.Code) }):
+		return search.Failed
 	case t.Validity == "invalid":
 		return search.Unmeasured
-	case r.P99 == nil || *r.P99 >= int64(50*time.Millisecond), t.Counts.Lost == nil || *t.Counts.Lost > 0,
-		t.Rates.Achieved == nil || *t.Rates.Achieved < 0.98:
+	case p99 != nil && *p99 >= int64(50*time.Millisecond), lost != nil && *lost > 0, achieved != nil && *achieved < 0.98:
 		return search.Failed
+	case p99 == nil || lost == nil || achieved == nil:
+		return search.Unmeasured
 	}
 	return search.Held
 }
@@ -92,7 +102,7 @@ type report struct {
 
 // search lets mqlab search.
 func (l *lab) search(ctx context.Context, broker string) (answer, error) {
-	more := fmt.Sprintf("search: {vary: rate, from: %v/s, to: %v/s, step: %v, longest: %s}\n", l.grid.From, l.grid.To, l.grid.Step, l.measure)
+	more := fmt.Sprintf("search: {vary: rate, from: %v/s, to: %v/s, step: %v, confirm: %d, longest: %s}\n", l.grid.From, l.grid.To, l.grid.Step, margin, l.measure)
 	r, took, err := l.run(ctx, broker, l.common()+more)
 	if err != nil {
 		return answer{}, err
@@ -111,30 +121,55 @@ func (l *lab) search(ctx context.Context, broker string) (answer, error) {
 	return a, nil
 }
 
-// sweep measures every rate once.
-func (l *lab) sweep(ctx context.Context, broker string) (answer, error) {
+// round measures rates once each, and gives the sweep what came of them.
+func (l *lab) round(ctx context.Context, broker string, s *sweep, round []int) (took time.Duration, trials []trial, err error) {
 	values := l.grid.Values()
-	rates := make([]string, len(values))
-	for i, v := range values {
-		rates[i] = strconv.FormatFloat(v, 'f', -1, 64) + "/s"
+	rates := make([]string, len(round))
+	for i, index := range round {
+		rates[i] = strconv.FormatFloat(values[index], 'f', -1, 64) + "/s"
 	}
 	r, took, err := l.run(ctx, broker, l.common()+"repeat: 1\nmatrix: {load.rate: ["+strings.Join(rates, ", ")+"]}\n")
 	if err != nil {
-		return answer{}, err
+		return 0, nil, err
 	}
-	s := search.New(search.Config{Values: values, Climb: 2, Margin: 1})
-	for i, v := range values {
-		for k := range r.Trials {
-			if r.Trials[k].Params.Rate == v {
-				s.Report(i, r.Trials[k].outcome())
-			}
+	for _, index := range round {
+		k := slices.IndexFunc(r.Trials, func(t trial) bool { return t.Params.Rate == values[index] })
+		if k < 0 {
+			return 0, nil, fmt.Errorf("no trial of %v/s", values[index])
+		}
+		s.evidence[index].Add(r.Trials[k].outcome())
+	}
+	return took, r.Trials, nil
+}
+
+// compare carries out both: the first round of the sweep, the search, and the sweep's further rounds, so that a host that becomes
+// faster or slower meanwhile favours neither.
+func (l *lab) compare(ctx context.Context, broker string) (found, swept answer, err error) {
+	values := l.grid.Values()
+	s := newSweep(len(values))
+	var all []trial
+	for round := s.next(); len(round) > 0; round = s.next() {
+		took, trials, err := l.round(ctx, broker, s, round)
+		if err != nil {
+			return found, swept, err
+		}
+		all = append(all, trials...)
+		swept.took += took
+		swept.trials += len(trials)
+		if found.trials > 0 {
+			continue
+		}
+		if found, err = l.search(ctx, broker); err != nil {
+			return found, swept, err
 		}
 	}
-	best := s.Result().Best
+	best, end := s.best()
+	swept.end = string(end)
 	if best < 0 {
-		return answer{}, fmt.Errorf("no rate of the sweep held, of %d trials%s", len(r.Trials), invalid(r.Trials))
+		return found, swept, fmt.Errorf("no rate of the sweep held, of %d trials%s", len(all), invalid(all))
 	}
-	return answer{rate: values[best], took: took, trials: len(r.Trials)}, nil
+	swept.rate = values[best]
+	return found, swept, nil
 }
 
 // invalid tells how many trials were not valid, and why the first was not.

@@ -62,7 +62,7 @@ func (h *host) sweep(values []float64) (best, probes int, settled bool) {
 // value of which an undisturbed probe is more likely to hold than not.
 func TestSearchAndSweep(t *testing.T) {
 	const seeds = 1000
-	values := search.Grid{From: 2000, To: 100_000, Step: 0.1}.Values()
+	values := search.Grid{From: 2000, To: 100_000, Step: 0.08}.Values()
 	for _, spread := range []float64{0, 0.01, 0.03, 0.06} {
 		for _, hiccups := range []float64{0, 0.03, 0.12} {
 			t.Run(fmt.Sprintf("spread %g hiccups %g", spread, hiccups), func(t *testing.T) {
