@@ -299,7 +299,7 @@ func verdict(s *summary.Summary) error {
 		len(missing), len(s.Cells), missing[0].Subject.Name, whyInvalid(s, &missing[0]))}
 }
 
-// whyInvalid is why the first trial of a cell is no result, and what was heard from the broker most often.
+// whyInvalid is why the first trial of a cell is no result, what was heard from the broker most often, and what set the pace.
 func whyInvalid(s *summary.Summary, c *summary.Cell) string {
 	for i := range s.Trials {
 		t := &s.Trials[i]
@@ -312,6 +312,9 @@ func whyInvalid(s *summary.Summary, c *summary.Cell) string {
 			if heard := slices.Concat(t.Connections.Failures, t.Connections.Refusals); len(heard) > 0 {
 				text += " (" + heard[0].Reason + ")"
 			}
+		}
+		if b := t.Bottleneck; b != nil && b.Kind != summary.LimitNone {
+			text += "; bottleneck: " + string(b.Kind)
 		}
 		return text
 	}

@@ -44,7 +44,7 @@ func (r *Result) EndedBy() string {
 func (r *Result) Sentence() string {
 	name, between := r.Name(), ""
 	if r.Low != nil && r.High != nil {
-		between = fmt.Sprintf(" (all that could be measured held up to %s, none from %s on)", r.Text(r.Low), r.Text(r.High))
+		between = fmt.Sprintf(" (every measured probe held up to %s, none from %s on)", r.Text(r.Low), r.Text(r.High))
 	}
 	switch r.End {
 	case search.AtLimit:

@@ -131,6 +131,7 @@ func (d *document) verdict(s *summary.Summary, groups []*group) {
 	if total > 0 {
 		v.say(tally(n))
 	}
+	v.bottlenecks(s, func(c *summary.Cell) bool { return c.Valid == 0 })
 	switch missing := s.Run.TrialsPlanned - len(s.Trials); {
 	case missing > 0:
 		v.say(bad, fmt.Sprintf("%s of %d planned trials were not run.", summary.Count(uint64(missing)), s.Run.TrialsPlanned))

@@ -29,7 +29,7 @@ func (sec *section) answers(found []capacity.Result) {
 // found shows the answers of searches, and what they rest on.
 func (d *document) found(found []capacity.Result) {
 	sec := d.section("Capacity")
-	sec.say(plain, "What is sustained keeps all limits of the search; the peak is the most that was ever delivered in a second, whatever it cost.")
+	sec.say(plain, "What is sustained keeps all limits of the search; the peak is the highest rate of deliveries of any probe, however late or lost the others were.")
 	sec.add(answerTable(found))
 	d.searchCost(found)
 	for i := range found {
@@ -85,20 +85,32 @@ func (d *document) cost(s *summary.Summary) {
 		if c.Cost == nil || c.Valid == 0 {
 			continue
 		}
-		name := c.Subject.Name
-		if set := setWords(c.Set); set != "" {
-			name += ", " + set
-		}
 		limiter := unknown
 		if c.Bottleneck != nil {
 			limiter = string(c.Bottleneck.Kind)
 		}
-		t.row(append(append([]string{name}, costCells(c.Cost)...), limiter)...)
+		t.row(append(append([]string{cellName(c)}, costCells(c.Cost)...), limiter)...)
 	}
-	if len(t.rows) > 0 {
-		t.head = append(t.head, "bottleneck")
+	if len(t.rows) == 0 {
+		return
 	}
+	t.head = append(t.head, "bottleneck")
 	d.costs(t, costWords)
+	d.last().bottlenecks(s, func(c *summary.Cell) bool { return c.Cost != nil && c.Valid > 0 })
+}
+
+// bottlenecks shows the evidence for what set the pace of cells, one line each; where the load came through there is none to name.
+func (sec *section) bottlenecks(s *summary.Summary, of func(*summary.Cell) bool) {
+	var points list
+	for i := range s.Cells {
+		c := &s.Cells[i]
+		if b := c.Bottleneck; b != nil && b.Kind != summary.LimitNone && of(c) {
+			points = append(points, paragraph{fmt.Sprintf("bottleneck of %s: %s: %s", cellName(c), b.Kind, b.Text), plain})
+		}
+	}
+	if len(points) > 0 {
+		sec.add(points)
+	}
 }
 
 func (d *document) costs(t *table, intro string) {

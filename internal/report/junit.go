@@ -95,6 +95,7 @@ func cellCase(c *summary.Cell) junitCase {
 	return k
 }
 
+// cellName is the subject with the matrix values of its point.
 func cellName(c *summary.Cell) string {
 	if len(c.Set) == 0 {
 		return c.Subject.Name

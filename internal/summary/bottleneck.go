@@ -183,18 +183,18 @@ func (p *pressure) byHost() *Bottleneck {
 }
 
 func (p *pressure) hostVerdict(why string) *Bottleneck {
-	b := &Bottleneck{Kind: LimitHost, Used: p.hostBusy, Text: why}
+	var used string
 	if p.hostBusy != nil {
-		b.Text = strings.TrimPrefix(b.Text+fmt.Sprintf("; %s of the host's CPU was in use", Ratio(*p.hostBusy)), "; ")
+		used = Ratio(*p.hostBusy) + " of the host's CPU was in use"
 	}
 	switch {
 	case p.hostOthers == nil:
 	case *p.hostOthers > maxOthers:
-		b.Text += fmt.Sprintf(", %s of it by others", Ratio(*p.hostOthers))
+		used += fmt.Sprintf(", %s of it by others", Ratio(*p.hostOthers))
 	default:
-		b.Text += ": broker and generator share its cores"
+		used += ", by broker and generator, which share its cores"
 	}
-	return b
+	return &Bottleneck{Kind: LimitHost, Used: p.hostBusy, Text: strings.Trim(used+"; "+why, "; ")}
 }
 
 // byWindow: by Little's law the messages on their way are their rate times the time each takes to be confirmed. Where that is the

@@ -54,7 +54,7 @@ func TestBottleneck(t *testing.T) {
 			p.late, p.sent, p.achieved, p.held, p.window, p.rate, p.ack, p.ackMin = "late", new(0.5), new(0.5), 0.9, 1, 490, new(2.02e7), new(2e7)
 		}, LimitWindow, "at most 495/s"},
 		{"no core for the broker", func(p *pressure) { p.achieved, p.thread, p.wait, p.hostBusy = new(0.8), new(0.6), new(0.35), new(0.9) }, LimitHost, "waited for a CPU for 35.0 %"},
-		{"host full", func(p *pressure) { p.achieved, p.hostBusy, p.wait = new(0.8), new(0.99), new(0.08) }, LimitHost, "share its cores"},
+		{"host full", func(p *pressure) { p.achieved, p.hostBusy, p.wait = new(0.8), new(0.99), new(0.08) }, LimitHost, "which share its cores"},
 		{"host full of what gives way", func(p *pressure) { p.achieved, p.hostBusy = new(0.8), new(0.99) }, LimitUnknown, ""},
 		{"host full of what came through", func(p *pressure) { p.hostBusy = new(0.99) }, LimitNone, ""},
 		{"window of one over 20 ms", func(p *pressure) {
