@@ -25,7 +25,11 @@ func TestMain(m *testing.M) {
 // marked are scenarios whose cause has a mark that noise of the host does not hide.
 var marked = []string{"loop and sleep", "backlog", "memory grows", "window full", "two clocks", "Nagle, in a capture"}
 
-// TestMarked makes some causes really happen and wants their names. That the host was too noisy to tell is no failure.
+// littleCPU is the part of the CPU that other programs may use before "host noise" is believed in place of the cause.
+const littleCPU = 0.1
+
+// TestMarked makes some causes really happen and wants their names. That the host was too noisy to tell is no failure where other
+// programs were seen to use it, in each of three tries.
 func TestMarked(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")
@@ -52,13 +56,13 @@ func TestMarked(t *testing.T) {
 				}
 				t.Skip(why)
 			}
-			v, err := l.verdict(t.Context(), s, 0, 1, 1)
+			v, err := l.verdict(t.Context(), s, 0, 3, littleCPU)
 			if err != nil {
 				t.Fatal(err)
 			}
 			switch {
 			case v.Right:
-			case v.Got == diagnose.HostNoise:
+			case v.Got == diagnose.HostNoise && v.Disturbed:
 				t.Logf("the host was too noisy to tell: other programs used %.0f %% of the CPU", 100*v.Others)
 			default:
 				t.Errorf("%s, want %s%s\n%s", v.Got, v.Want, v.figures(), strings.Join(v.evidence, "\n"))
