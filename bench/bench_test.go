@@ -17,7 +17,7 @@ import (
 
 // The test binary is run again by what is tested.
 func TestMain(m *testing.M) {
-	if code, hidden := hiddenVerb(os.Args[1:]); hidden {
+	if code, asked := hiddenVerbs.Do(os.Args[1:]); asked {
 		os.Exit(code)
 	}
 	os.Exit(m.Run())

@@ -73,7 +73,7 @@ var children = map[string]child{
 }
 
 // childMain runs the generator that args name: NAME URL SPAN [CPUPROFILE].
-func childMain(args []string, out io.Writer) int {
+func childMain(args []string, _ io.Reader, out io.Writer) int {
 	if err := generate(args, out); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		return 1

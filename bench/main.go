@@ -30,7 +30,7 @@ func main() { os.Exit(bench(os.Args[1:])) }
 
 // bench runs the benchmark, or what a child process is for, and returns the exit code.
 func bench(args []string) int {
-	if code, hidden := hiddenVerb(args); hidden {
+	if code, asked := hiddenVerbs.Do(args); asked {
 		return code
 	}
 	o := options{out: os.Stdout}
@@ -55,21 +55,8 @@ func bench(args []string) int {
 	return 0
 }
 
-// hiddenVerb does what this program is run again for.
-func hiddenVerb(args []string) (code int, hidden bool) {
-	if len(args) == 0 {
-		return 0, false
-	}
-	switch args[0] {
-	case guard.Verb:
-		return guard.Main(os.Stdin), true
-	case broker.Verb:
-		return broker.Main(args[1:], os.Stdin, os.Stdout), true
-	case childVerb:
-		return childMain(args[1:], os.Stdout), true
-	}
-	return 0, false
-}
+// hiddenVerbs are what this program starts itself again for.
+var hiddenVerbs = guard.Verbs{broker.Verb: broker.Main, childVerb: childMain}
 
 type options struct {
 	out      io.Writer

@@ -8,18 +8,13 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/mqlab/mqlab/agents/golang"
-	"github.com/mqlab/mqlab/internal/broker"
 	"github.com/mqlab/mqlab/internal/diagnose"
 	"github.com/mqlab/mqlab/internal/guard/guardtest"
 )
 
 // TestMain lets the test program be run again as what the benchmark runs itself as.
 func TestMain(m *testing.M) {
-	guardtest.Main(m, guardtest.Verbs{
-		golang.Verb: func(args []string) int { return golang.Main(args, os.Stdin, os.Stdout) },
-		broker.Verb: func(args []string) int { return broker.Main(args, os.Stdin, os.Stdout) },
-	})
+	guardtest.Main(m, hiddenVerbs)
 }
 
 // marked are scenarios whose cause has a mark that noise of the host does not hide.

@@ -4,6 +4,7 @@ package main
 
 import (
 	"context"
+	"io"
 	"os"
 	"os/exec"
 	"runtime"
@@ -28,7 +29,7 @@ const (
 
 // hog uses CPU. Without arguments it runs as any other program, even where this one runs before others. With the milliseconds of work
 // and of rest it works before others (SCHED_RR), and rests in between.
-func hog(args []string) {
+func hog(args []string, _ io.Reader, _ io.Writer) int {
 	runtime.GOMAXPROCS(1)
 	runtime.LockOSThread()
 	policy := unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_NORMAL}
@@ -49,7 +50,7 @@ func hog(args []string) {
 			continue
 		}
 		if os.Getppid() != parent || time.Since(began) > longestHog {
-			os.Exit(0)
+			return 0
 		}
 		if rest > 0 && time.Since(turn) >= work {
 			time.Sleep(rest)

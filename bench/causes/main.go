@@ -44,7 +44,7 @@ type options struct {
 }
 
 func causes(args []string) int {
-	if code, hidden := hiddenVerb(args); hidden {
+	if code, asked := hiddenVerbs.Do(args); asked {
 		return code
 	}
 	o := options{out: os.Stdout}
@@ -75,23 +75,8 @@ func causes(args []string) int {
 	return 0
 }
 
-// hiddenVerb does what this program is run again for.
-func hiddenVerb(args []string) (code int, hidden bool) {
-	if len(args) == 0 {
-		return 0, false
-	}
-	switch args[0] {
-	case guard.Verb:
-		return guard.Main(os.Stdin), true
-	case golang.Verb:
-		return golang.Main(args[1:], os.Stdin, os.Stdout), true
-	case broker.Verb:
-		return broker.Main(args[1:], os.Stdin, os.Stdout), true
-	case hogVerb:
-		hog(args[1:])
-	}
-	return 0, false
-}
+// hiddenVerbs are what this program starts itself again for.
+var hiddenVerbs = guard.Verbs{golang.Verb: golang.Main, broker.Verb: broker.Main, hogVerb: hog}
 
 // allSets is how many sets of parameters each scenario has.
 const allSets = 5

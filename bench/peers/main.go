@@ -29,17 +29,13 @@ import (
 
 func main() { os.Exit(peersMain(os.Args[1:])) }
 
+// hiddenVerbs are what this program starts itself again for.
+var hiddenVerbs = guard.Verbs{broker.Verb: broker.Main, ownVerb: ownMain}
+
 // peersMain runs the comparison, or what this program is run again for, and returns the exit code.
 func peersMain(args []string) int {
-	if len(args) > 0 {
-		switch args[0] {
-		case guard.Verb:
-			return guard.Main(os.Stdin)
-		case broker.Verb:
-			return broker.Main(args[1:], os.Stdin, os.Stdout)
-		case ownVerb:
-			return ownMain(args[1:], os.Stdin, os.Stdout)
-		}
+	if code, asked := hiddenVerbs.Do(args); asked {
+		return code
 	}
 	o := options{out: os.Stdout}
 	flags := flag.NewFlagSet("peers", flag.ContinueOnError)

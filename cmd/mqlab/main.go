@@ -33,21 +33,13 @@ const (
 
 func main() { os.Exit(mqlab()) }
 
+// hiddenVerbs are what this program starts itself again for.
+var hiddenVerbs = guard.Verbs{crew.Verb: crew.Main, broker.Verb: broker.Main, broker.LimitedVerb: broker.Limited, golang.Verb: golang.Main}
+
 // mqlab runs the program and returns its exit code.
 func mqlab() int {
-	if len(os.Args) > 1 {
-		switch os.Args[1] {
-		case guard.Verb:
-			return guard.Main(os.Stdin)
-		case crew.Verb:
-			return crew.Main(os.Stdin, os.Stdout)
-		case broker.LimitedVerb:
-			return broker.Limited(os.Args[2:])
-		case golang.Verb:
-			return golang.Main(os.Args[2:], os.Stdin, os.Stdout)
-		case broker.Verb:
-			return broker.Main(os.Args[2:], os.Stdin, os.Stdout)
-		}
+	if code, asked := hiddenVerbs.Do(os.Args[1:]); asked {
+		return code
 	}
 	ctx, stop := interruptible()
 	defer stop()

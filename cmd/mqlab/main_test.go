@@ -6,14 +6,11 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/mqlab/mqlab/internal/broker"
-	"github.com/mqlab/mqlab/internal/crew"
-	"github.com/mqlab/mqlab/internal/guard"
 	"github.com/mqlab/mqlab/internal/link/tun"
 	"github.com/mqlab/mqlab/internal/needs"
 	"github.com/mqlab/mqlab/internal/plan"
@@ -22,9 +19,8 @@ import (
 // TestMain lets the test binary be mqlab: under its name for scripts, and by its hidden verbs as its own guard and embedded
 // brokers.
 func TestMain(m *testing.M) {
-	hidden := []string{guard.Verb, broker.Verb, broker.LimitedVerb, crew.Verb}
-	if len(os.Args) > 1 && slices.Contains(hidden, os.Args[1]) {
-		os.Exit(mqlab())
+	if code, asked := hiddenVerbs.Do(os.Args[1:]); asked {
+		os.Exit(code)
 	}
 	testscript.Main(m, map[string]func(){"mqlab": func() { os.Exit(mqlab()) }})
 }

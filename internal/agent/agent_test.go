@@ -23,7 +23,7 @@ import (
 
 // TestMain lets the test program be run again as the guard, as an agent in Go, and as agents that misbehave.
 func TestMain(m *testing.M) {
-	guardtest.Main(m, guardtest.Verbs{golang.Verb: func(args []string) int { return golang.Main(args, os.Stdin, os.Stdout) }})
+	guardtest.Main(m, guard.Verbs{golang.Verb: golang.Main})
 }
 
 // folder is where agents are built: the user's cache, so that they are built once.

@@ -22,10 +22,10 @@ import (
 
 // TestMain lets the test program be run again as the guard and as an embedded broker.
 func TestMain(m *testing.M) {
-	guardtest.Main(m, guardtest.Verbs{
-		"lab":       func(args []string) int { return lab(args...) },
+	guardtest.Main(m, guard.Verbs{
+		"lab":       func(args []string, _ io.Reader, _ io.Writer) int { return lab(args...) },
 		LimitedVerb: Limited,
-		Verb:        func(args []string) int { return Main(args, os.Stdin, os.Stdout) },
+		Verb:        Main,
 	})
 }
 

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"syscall"
 
@@ -13,7 +14,7 @@ import (
 // Limited is the process of a broker before it becomes one: args are a JSON object of limits, and the broker's program
 // with its arguments. It enters the control groups, sets the limit of open files, and becomes the program. It returns
 // only if that fails, with the exit code.
-func Limited(args []string) int {
+func Limited(args []string, _ io.Reader, _ io.Writer) int {
 	fmt.Fprintln(os.Stderr, "cannot be put under limits:", limited(args))
 	return exitLimits
 }

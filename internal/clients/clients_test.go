@@ -13,12 +13,13 @@ import (
 	"github.com/mqlab/mqlab/internal/agent"
 	"github.com/mqlab/mqlab/internal/clients"
 	"github.com/mqlab/mqlab/internal/clients/show"
+	"github.com/mqlab/mqlab/internal/guard"
 	"github.com/mqlab/mqlab/internal/guard/guardtest"
 )
 
 // TestMain lets the test program be run again as the guard and as an agent in Go.
 func TestMain(m *testing.M) {
-	guardtest.Main(m, guardtest.Verbs{golang.Verb: func(args []string) int { return golang.Main(args, os.Stdin, os.Stdout) }})
+	guardtest.Main(m, guard.Verbs{golang.Verb: golang.Main})
 }
 
 // TestRun compares what is installed, in small: every client that takes part gets every message, and the floors are the fastest of their

@@ -16,6 +16,7 @@ import (
 	"github.com/mqlab/mqlab/internal/clock"
 	"github.com/mqlab/mqlab/internal/engine"
 	"github.com/mqlab/mqlab/internal/faulty"
+	"github.com/mqlab/mqlab/internal/guard"
 	"github.com/mqlab/mqlab/internal/guard/guardtest"
 	"github.com/mqlab/mqlab/internal/ledger"
 	"github.com/mqlab/mqlab/internal/netns"
@@ -27,7 +28,7 @@ import (
 
 // TestMain lets the test program be run again as the guard and as a process of the generator.
 func TestMain(m *testing.M) {
-	guardtest.Main(m, guardtest.Verbs{Verb: func([]string) int { return Main(os.Stdin, os.Stdout) }})
+	guardtest.Main(m, guard.Verbs{Verb: Main})
 }
 
 func trialOf(change func(p *plan.Params)) plan.Trial {

@@ -20,7 +20,7 @@ import (
 
 // Main is a process of the generator: it reads an order and commands from stdin, and says on stdout what it sees. It ends
 // when stdin does, which the kernel closes when the lab is gone. Its result is the exit code.
-func Main(stdin io.Reader, stdout io.Writer) int {
+func Main(_ []string, stdin io.Reader, stdout io.Writer) int {
 	if err := serve(stdin, stdout); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1

@@ -28,9 +28,9 @@ import (
 
 // TestMain lets the test program be run again as the guard, a broker, and an agent in Go.
 func TestMain(m *testing.M) {
-	guardtest.Main(m, guardtest.Verbs{
-		golang.Verb: func(args []string) int { return golang.Main(args, os.Stdin, os.Stdout) },
-		broker.Verb: func(args []string) int { return broker.Main(args, os.Stdin, os.Stdout) },
+	guardtest.Main(m, guard.Verbs{
+		golang.Verb: golang.Main,
+		broker.Verb: broker.Main,
 	})
 }
 

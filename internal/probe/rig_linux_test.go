@@ -18,6 +18,7 @@ import (
 	"github.com/mqlab/mqlab/internal/broker"
 	"github.com/mqlab/mqlab/internal/broker/brokertest"
 	"github.com/mqlab/mqlab/internal/clock"
+	"github.com/mqlab/mqlab/internal/guard"
 	"github.com/mqlab/mqlab/internal/guard/guardtest"
 	"github.com/mqlab/mqlab/internal/plan"
 )
@@ -28,7 +29,7 @@ func TestMain(m *testing.M) {
 	if err := flag.Set("test.parallel", "4"); err != nil {
 		panic(err)
 	}
-	guardtest.Main(m, guardtest.Verbs{broker.Verb: func(args []string) int { return broker.Main(args, os.Stdin, os.Stdout) }})
+	guardtest.Main(m, guard.Verbs{broker.Verb: broker.Main})
 }
 
 // rig is a real broker with a configuration of the test.

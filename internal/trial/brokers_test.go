@@ -3,7 +3,6 @@ package trial_test
 import (
 	"context"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -24,10 +23,10 @@ import (
 
 // TestMain lets the test program be run again as the guard and as an embedded broker.
 func TestMain(m *testing.M) {
-	guardtest.Main(m, guardtest.Verbs{
-		crew.Verb:          func([]string) int { return crew.Main(os.Stdin, os.Stdout) },
+	guardtest.Main(m, guard.Verbs{
+		crew.Verb:          crew.Main,
 		broker.LimitedVerb: broker.Limited,
-		broker.Verb:        func(args []string) int { return broker.Main(args, os.Stdin, os.Stdout) },
+		broker.Verb:        broker.Main,
 	})
 }
 

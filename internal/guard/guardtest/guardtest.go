@@ -9,20 +9,10 @@ import (
 	"github.com/mqlab/mqlab/internal/guard"
 )
 
-// Verbs are what the program of a test does, besides guard.Verb, when its first argument is one of them: it is given the
-// arguments behind, and returns its exit code.
-type Verbs map[string]func(args []string) int
-
 // Main runs the tests, or carries out the verb that the program was started with.
-func Main(m *testing.M, verbs Verbs) {
-	if len(os.Args) > 1 {
-		// Not os.Exit: under the race detector it lingers for a second.
-		if os.Args[1] == guard.Verb {
-			syscall.Exit(guard.Main(os.Stdin))
-		}
-		if do, ok := verbs[os.Args[1]]; ok {
-			syscall.Exit(do(os.Args[2:]))
-		}
+func Main(m *testing.M, verbs guard.Verbs) {
+	if code, asked := verbs.Do(os.Args[1:]); asked {
+		syscall.Exit(code) // not os.Exit: under the race detector it lingers for a second
 	}
 	os.Exit(m.Run())
 }

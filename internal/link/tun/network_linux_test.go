@@ -7,7 +7,6 @@ import (
 	"io"
 	"net"
 	"net/netip"
-	"os"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -17,6 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/mqlab/mqlab/internal/broker"
+	"github.com/mqlab/mqlab/internal/guard"
 	"github.com/mqlab/mqlab/internal/guard/guardtest"
 	"github.com/mqlab/mqlab/internal/link"
 	"github.com/mqlab/mqlab/internal/needs"
@@ -25,11 +25,11 @@ import (
 
 // TestMain lets the test program be run again as what this package and the guard run, and as a lab that gets killed.
 func TestMain(m *testing.M) {
-	guardtest.Main(m, guardtest.Verbs{
-		broker.Verb:        func(args []string) int { return broker.Main(args, os.Stdin, os.Stdout) },
+	guardtest.Main(m, guard.Verbs{
+		broker.Verb:        broker.Main,
 		broker.LimitedVerb: broker.Limited,
-		labVerb:            func([]string) int { return lab() },
-		rootlessVerb:       func([]string) int { return rootless() },
+		labVerb:            func([]string, io.Reader, io.Writer) int { return lab() },
+		rootlessVerb:       func([]string, io.Reader, io.Writer) int { return rootless() },
 	})
 }
 
