@@ -19,7 +19,7 @@ func SleepUntil(at int64) {
 		a = newAlarm()
 	}
 	if a == nil || a.wait(at) != nil {
-		sleepInKernel(at)
+		SleepThreadUntil(at) // no more files may be opened
 		return
 	}
 	alarms.Put(a)
@@ -51,8 +51,8 @@ func (a *alarm) wait(at int64) error {
 	return err
 }
 
-// sleepInKernel is for a process that may open no more files.
-func sleepInKernel(at int64) {
+// SleepThreadUntil is SleepUntil for a goroutine that has a thread of its own, which the kernel then wakes, with nothing between.
+func SleepThreadUntil(at int64) {
 	ts := unix.NsecToTimespec(at)
 	_ = unix.ClockNanosleep(unix.CLOCK_MONOTONIC, unix.TIMER_ABSTIME, &ts, nil)
 }

@@ -20,11 +20,11 @@ type Load struct {
 // Sent is when the writing of each message began, by its number less that of the first; ns.
 type Sent []int64
 
-// pace waits until a time: asleep to shortly before, then awake.
+// pace waits until a time: asleep to shortly before, then awake. The sender has a thread of its own.
 func pace(at int64) {
 	const awake = 60_000
 	for clock.Now() < at-awake {
-		clock.SleepUntil(at - awake)
+		clock.SleepThreadUntil(at - awake)
 	}
 	for clock.Now() < at {
 	}
