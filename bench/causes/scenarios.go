@@ -77,7 +77,7 @@ var clientScenarios = []scenario{
 		return l.captured(ctx, mix(set, 0))
 	}},
 	{name: "keepalive of a publisher", want: diagnose.KeepAlivePeriod, with: diagnose.DelayedAck, needs: agentMissing("python-paho"), run: func(ctx context.Context, l *lab, set int) (*diagnose.Result, error) {
-		j := every([...]time.Duration{10 * ms, 20 * ms, 16 * ms, 14 * ms, 25 * ms}[set], 4.8) // faster ones wait for each other all the time
+		j := every([...]time.Duration{22 * ms, 20 * ms, 30 * ms, 27 * ms, 25 * ms}[set], 4.8) // faster ones wait for each other all the time
 		j.NoDelay, j.PayloadBytes = 0, payloads[set]
 		return l.diagnosed(ctx, client{name: "python-paho", job: j, oneWay: true, nagle: set%2 == 1, keepAlive: time.Second})
 	}},
@@ -100,7 +100,8 @@ var clientScenarios = []scenario{
 	}},
 	{name: "Python, containers retained", want: diagnose.GCPause, needs: agentMissing("python-paho"), run: func(ctx context.Context, l *lab, set int) (*diagnose.Result, error) {
 		j := every([...]time.Duration{10 * ms, 10 * ms, 12 * ms, 8 * ms, 15 * ms}[set], 4)
-		j.Retain, j.Churn = [...]int{1_500_000, 1_000_000, 1_200_000, 800_000, 1_800_000}[set], [...]int{1000, 700, 900, 500, 1500}[set]
+		// A full collection waits until what is new is a quarter of what is old.
+		j.Retain, j.Churn = [...]int{1_500_000, 1_000_000, 1_200_000, 800_000, 1_800_000}[set], [...]int{2000, 1500, 2000, 1000, 4000}[set]
 		return l.diagnosed(ctx, client{name: "python-paho", job: j})
 	}},
 	{name: "memory grows", want: diagnose.MemoryGrowth, with: diagnose.CPUContention, needs: agentMissing("python-paho"), run: func(ctx context.Context, l *lab, set int) (*diagnose.Result, error) {
@@ -115,7 +116,7 @@ var clientScenarios = []scenario{
 		}
 		defer func() { _ = os.Remove(file) }()
 		j := every([...]time.Duration{10 * ms, 12 * ms, 15 * ms, 10 * ms, 20 * ms}[set], 3.3)
-		j.DiskFile, j.DiskBytes, j.WorkEvery = file, [...]int{10, 8, 16, 6, 20}[set]<<20, [...]int{60, 50, 60, 40, 50}[set]
+		j.DiskFile, j.DiskBytes, j.WorkEvery = file, [...]int{20, 16, 24, 14, 30}[set]<<20, [...]int{60, 50, 60, 40, 50}[set]
 		return l.diagnosed(ctx, client{name: "c-libmosquitto", job: j})
 	}},
 
@@ -134,7 +135,7 @@ var clientScenarios = []scenario{
 		j.WorkNS, j.WorkEvery = int64([...]time.Duration{60 * ms, 50 * ms, 70 * ms, 45 * ms, 80 * ms}[set]), [...]int{40, 30, 50, 35, 45}[set]
 		return l.diagnosed(ctx, client{name: "c-libmosquitto", job: j, cpus: [...]float64{0.1, 0.08, 0.12, 0.1, 0.1}[set]})
 	}},
-	{name: "noisy host", want: diagnose.HostNoise, needs: agentMissing("c-libmosquitto"), run: func(ctx context.Context, l *lab, set int) (*diagnose.Result, error) {
+	{name: "noisy host", want: diagnose.HostNoise, with: diagnose.CPUContention, needs: agentMissing("c-libmosquitto"), run: func(ctx context.Context, l *lab, set int) (*diagnose.Result, error) {
 		return l.diagnosed(ctx, client{name: "c-libmosquitto", job: every(intervals[set], 3), disturb: func(ctx context.Context, _ int) { hogs(ctx, 8+4*set) }})
 	}},
 

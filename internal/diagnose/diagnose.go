@@ -129,7 +129,8 @@ func Diagnose(in *Input) *Result {
 	r := s.result()
 	r.Undecided = undecided(in)
 	if len(s.messages) < fewest {
-		r.Findings = append(clockSkew(s), Finding{Cause: TooFew, Evidence: []Evidence{{"too_few", []any{len(s.messages), fewest}}}})
+		r.Findings = append(clockSkew(s), s.broken()...)
+		r.Findings = append(r.Findings, Finding{Cause: TooFew, Evidence: []Evidence{{"too_few", []any{len(s.messages), fewest}}}})
 		return r
 	}
 	skew := clockSkew(s)
@@ -139,8 +140,8 @@ func Diagnose(in *Input) *Result {
 	}
 	findings := s.mechanisms()
 	slices.SortStableFunc(findings, func(a, b Finding) int { return cmp.Compare(b.Share, a.Share) })
-	if f, adds := s.pattern(findings); adds >= 0 {
-		at := slices.IndexFunc(findings, func(other Finding) bool { return other.Share < adds })
+	if f, rank := s.pattern(findings); rank >= 0 {
+		at := slices.IndexFunc(findings, func(other Finding) bool { return other.Share <= rank })
 		if at < 0 {
 			at = len(findings)
 		}

@@ -80,6 +80,17 @@ func TestFew(t *testing.T) {
 	}
 }
 
+// TestFewAndADeadPeer: that a connection was given up is certain, of however few messages.
+func TestFewAndADeadPeer(t *testing.T) {
+	w := newWorld(1, 50*time.Millisecond, 30)
+	w.sends()
+	w.signal(DeadPeer, Capture, []Span{{second + 500*millisecond, 9 * second}})
+	w.in.Signals[0].Certain = true
+	if r := Diagnose(&w.in); r.Verdict() != DeadPeer || len(r.Findings) != 2 || r.Findings[1].Cause != TooFew {
+		t.Errorf("%s", text(r))
+	}
+}
+
 // TestSkewBesideOthers: where clocks disagree about many messages, no other time can be believed; about a few, the cause comes first.
 func TestSkewBesideOthers(t *testing.T) {
 	for negative, want := range map[int]Cause{500: ClockSkew, 3: GCPause} {

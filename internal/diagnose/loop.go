@@ -13,7 +13,8 @@ import (
 const atNextSend = 0.12
 
 // loopSleep: the client reads only right after it published again, so latency is a multiple of its own period. (publish, loop once,
-// sleep.) Latency that only happens to be such a multiple is scattered more, and on both sides of the next publish.
+// sleep.) Latency that only happens to be such a multiple is scattered more, and on both sides of the next publish, and its multiple is
+// another one with each message; of a loop it changes with a packet that was not foreseen.
 func loopSleep(s *series) (Finding, []int64) {
 	if s.period <= 0 || s.in.Facts.SocketWait != nil && *s.in.Facts.SocketWait >= 0.5 {
 		return Finding{}, nil
@@ -44,7 +45,7 @@ func loopSleep(s *series) (Finding, []int64) {
 	}
 	part := float64(len(phases)) / float64(len(s.messages))
 	low, _, high := quartiles(phases)
-	if part < enough || s.share(parts) < 0.5 || 10*before > len(phases) || high-low > max(300*microsecond, s.period/50) {
+	if part < enough || s.share(parts) < 0.5 || 5*steps > len(phases) || 10*before > len(phases) || high-low > max(300*microsecond, s.period/50) {
 		return Finding{}, nil
 	}
 	f := Finding{Cause: LoopSleep, Side: "client", Evidence: []Evidence{{"loop_sleep", []any{percent(part), ns(s.period), said(multiples)}}}}
@@ -145,22 +146,36 @@ func lattice(moments []int64) (t int64, fit float64) {
 	for i := range gaps {
 		gaps[i] = moments[i+1] - moments[i]
 	}
-	sorted := slices.Sorted(slices.Values(gaps))
-	t = at(sorted, 0.1)
-	for range 3 { // the smallest gap is not exact: better it by those that fit
+	// A small gap is a small multiple of it: where messages are sent less often, nobody ever finds one at the next look.
+	shortest := at(slices.Sorted(slices.Values(gaps)), 0.1)
+	const fitsAsWell = 0.95 // every gap fits a short enough time
+	for k := int64(1); k <= 4; k++ {
+		if part, p := onMultiples(gaps, shortest/k); fit < fitsAsWell*p {
+			t, fit = part, p
+		}
+	}
+	return t, fit
+}
+
+// onMultiples betters t, which is not exact, by the gaps that are multiples of it, and returns the part of the gaps that are.
+func onMultiples(gaps []int64, t int64) (better int64, fit float64) {
+	if t <= 0 {
+		return 0, 0
+	}
+	for range 3 {
 		total, n := int64(0), int64(0)
 		for _, g := range gaps {
-			if k := (g + t/2) / max(t, 1); k > 0 && off(g, t) <= onLattice {
+			if k := (g + t/2) / t; k > 0 && off(g, t) <= onLattice {
 				total, n = total+g, n+k
 			}
 		}
 		if n > 0 {
-			t = total / n
+			t = max(total/n, 1)
 		}
 	}
 	count := 0
 	for _, g := range gaps {
-		if t > 0 && off(g, t) <= onLattice {
+		if off(g, t) <= onLattice {
 			count++
 		}
 	}

@@ -87,6 +87,21 @@ func longest(spans []Span) []Span {
 	return list
 }
 
+// broken are the connections that were seen to end and messages waited for: that needs no percentile, and so no number of messages.
+func (s *series) broken() (list []Finding) {
+	for i := range s.in.Signals {
+		g := &s.in.Signals[i]
+		if g.Cause != DeadPeer && g.Cause != Outage {
+			continue
+		}
+		if f, parts := overlapOf(g)(s); parts != nil && s.share(parts) >= enough {
+			f.Share = s.share(parts)
+			list = append(list, f)
+		}
+	}
+	return list
+}
+
 // busyCallback is how long a callback must run before others can be said to wait for it.
 const busyCallback = 200 * microsecond
 

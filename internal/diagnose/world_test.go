@@ -212,6 +212,11 @@ func samples() []sample {
 		{"loop, two periods", LoopSleep, nextSend(func(*world, int) int { return 2 })},
 		{"loop, a staircase", LoopSleep, nextSend(func(w *world, i int) int { return 1 + 4*i/w.n })},
 		{"polling", PollSleep, rounded(73 * time.Millisecond)},
+		{"polling, at every second or third look", PollSleep, func(w *world) {
+			w.interval = 44 * millisecond
+			rounded(20_600 * time.Microsecond)(w)
+		}},
+		{"multiples of the interval, by chance", Unexplained, nextSend(func(w *world, _ int) int { return 4 + w.r.IntN(6) })},
 		{"Wi-Fi", PowerSave, rounded(102400 * time.Microsecond)},
 		{"Nagle 40", DelayedAck, func(w *world) { pairs(41 * time.Millisecond)(w); w.in.Facts.ClientNoDelay = &no }},
 		{"Nagle 200", DelayedAck, func(w *world) { w.interval = max(w.interval, 300*millisecond); pairs(200 * time.Millisecond)(w) }},
@@ -316,6 +321,10 @@ func samples() []sample {
 			once(w, w.every(3*time.Second, 70*time.Millisecond)...)
 		}},
 		{"every 1.7 s", Periodic, func(w *world) { once(w, w.every(1703*time.Millisecond, 55*time.Millisecond)...) }},
+		{"every 1.7 s, for about as long as an acknowledgement is delayed", Periodic, func(w *world) {
+			w.interval, w.n = 10*millisecond, 2000
+			once(w, w.every(1703*time.Millisecond, 46*time.Millisecond)...)
+		}},
 		{"sent late", GeneratorLate, func(w *world) {
 			w.sends()
 			for _, s := range w.spans(20, 90*time.Millisecond) {

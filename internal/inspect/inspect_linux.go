@@ -33,6 +33,7 @@ type look struct {
 	at           int64
 	ran, waited  time.Duration
 	throttled    time.Duration
+	stored       uint64 // bytes
 	onQueue      []diagnose.Span
 	quota        []diagnose.Span
 	written      []diagnose.Span
@@ -107,7 +108,7 @@ func (l *look) once() error {
 	case slices.Contains(states, sleeps):
 		l.asleep++
 	}
-	writing := slices.Contains(states, writes)
+	writing := slices.Contains(states, writes) || l.stores()
 	if writing {
 		l.writing++
 	}
@@ -124,6 +125,20 @@ func (l *look) once() error {
 	}
 	l.since(writing, unread)
 	return nil
+}
+
+// muchStored is how many bytes, from one look to the next, make the process one that was busy writing: the kernel does not tell in which
+// system call a thread is that runs, as it does all the time where the disk is fast.
+const muchStored = 128 << 10
+
+func (l *look) stores() bool {
+	stored, err := procstat.Host.Stored(l.o.PID)
+	if err != nil {
+		return false
+	}
+	much := l.at > 0 && stored-l.stored >= muchStored
+	l.stored = stored
+	return much
 }
 
 // since notes what happened between the look before and this one.

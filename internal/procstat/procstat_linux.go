@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -168,23 +169,30 @@ func (p Proc) Faults(pid int) (minor, major uint64, err error) {
 }
 
 // Calls is how many system calls of a process read or wrote something (io).
-func (p Proc) Calls(pid int) (n uint64, err error) {
+func (p Proc) Calls(pid int) (uint64, error) { return p.io(pid, "syscr", "syscw") }
+
+// Stored is how many bytes a process gave to file systems of disks (io: write_bytes).
+func (p Proc) Stored(pid int) (uint64, error) { return p.io(pid, "write_bytes") }
+
+// io adds counts of a process's input and output.
+func (p Proc) io(pid int, keys ...string) (sum uint64, err error) {
 	name := p.file(pid, "io")
 	text, err := os.ReadFile(name)
 	if err != nil {
 		return 0, err
 	}
 	for line := range strings.Lines(string(text)) {
-		switch key, value, _ := strings.Cut(line, ":"); key {
-		case "syscr", "syscw":
-			calls, err := strconv.ParseUint(strings.TrimSpace(value), 10, 64)
-			if err != nil {
-				return 0, fmt.Errorf("%s: %w", name, err)
-			}
-			n += calls
+		key, value, _ := strings.Cut(line, ":")
+		if !slices.Contains(keys, key) {
+			continue
 		}
+		n, err := strconv.ParseUint(strings.TrimSpace(value), 10, 64)
+		if err != nil {
+			return 0, fmt.Errorf("%s: %w", name, err)
+		}
+		sum += n
 	}
-	return n, nil
+	return sum, nil
 }
 
 // fields reads a file that begins with at least so many numbers.

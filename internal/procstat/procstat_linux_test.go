@@ -62,16 +62,28 @@ func TestMemory(t *testing.T) {
 func TestNonsenseIsAnError(t *testing.T) {
 	p := made(t, map[string]string{
 		"statm": "9\n", "stat": "7 (x) S 1\n", "task/7/schedstat": "a b\n", "task/7/status": "voluntary_ctxt_switches:\t3\n",
+		"io": "syscr: 1\nwrite_bytes: x\n",
 	})
 	for name, read := range map[string]func() error{
 		"statm":     func() error { _, err := p.Resident(7); return err },
 		"stat":      func() error { _, _, err := p.Faults(7); return err },
 		"schedstat": func() error { _, _, err := p.Scheduled(7, 7); return err },
 		"status":    func() error { _, _, err := p.Switches(7, 7); return err },
+		"io":        func() error { _, err := p.Stored(7); return err },
 	} {
 		if read() == nil {
 			t.Errorf("%s: no error", name)
 		}
+	}
+}
+
+func TestInputOutput(t *testing.T) {
+	p := made(t, map[string]string{"io": "rchar: 9\nwchar: 8\nsyscr: 3\nsyscw: 4\nread_bytes: 5\nwrite_bytes: 4096\ncancelled_write_bytes: 1\n"})
+	if calls, err := p.Calls(7); err != nil || calls != 7 {
+		t.Errorf("%d calls, %v", calls, err)
+	}
+	if bytes, err := p.Stored(7); err != nil || bytes != 4096 {
+		t.Errorf("%d bytes, %v", bytes, err)
 	}
 }
 
