@@ -5,8 +5,6 @@ import (
 	"hash/crc32"
 )
 
-var castagnoli = crc32.MakeTable(crc32.Castagnoli)
-
 // checkSumGeneric is checkSum on every processor.
 func checkSumGeneric(w0, w1, w2, w3 uint64, w4 uint32) uint32 {
 	var b [crcStart]byte
@@ -15,8 +13,10 @@ func checkSumGeneric(w0, w1, w2, w3 uint64, w4 uint32) uint32 {
 	binary.LittleEndian.PutUint64(b[16:], w2)
 	binary.LittleEndian.PutUint64(b[24:], w3)
 	binary.LittleEndian.PutUint32(b[32:], w4)
-	return crc32.Checksum(b[:], castagnoli)
+	return crc32.Checksum(b[:], crc32.MakeTable(crc32.Castagnoli))
 }
 
 // checkSumAtGeneric is checkSumAt on every processor.
-func checkSumAtGeneric(b *[Size]byte) uint32 { return crc32.Checksum(b[:crcStart], castagnoli) }
+func checkSumAtGeneric(b *[Size]byte) uint32 {
+	return crc32.Checksum(b[:crcStart], crc32.MakeTable(crc32.Castagnoli))
+}

@@ -3,13 +3,14 @@ package stamp
 import (
 	"bytes"
 	"math/rand/v2"
+	"sync"
 )
 
 // fillPeriod is the length after which the filler repeats: a prime, so that a shift by a block of any usual size shows,
 // and longer than the window of the common compressors.
 const fillPeriod = 65521
 
-var fillTemplate = newFillTemplate()
+var fillTemplate = sync.OnceValue(newFillTemplate)
 
 // newFillTemplate draws characters that may stand in a JSON string as they are.
 func newFillTemplate() []byte {
@@ -27,15 +28,17 @@ func Fill(b []byte) { fillFrom(b, 0) }
 
 // fillFrom overwrites b[from:] with the filler that belongs there.
 func fillFrom(b []byte, from int) {
+	template := fillTemplate()
 	for at := from; at < len(b); {
-		at += copy(b[at:], fillTemplate[at%fillPeriod:])
+		at += copy(b[at:], template[at%fillPeriod:])
 	}
 }
 
 // CheckFill reports whether p[from:] is what Fill wrote there.
 func CheckFill(p []byte, from int) bool {
+	template := fillTemplate()
 	for at := max(from, 0); at < len(p); {
-		want := fillTemplate[at%fillPeriod:]
+		want := template[at%fillPeriod:]
 		want = want[:min(len(want), len(p)-at)]
 		if !bytes.Equal(p[at:at+len(want)], want) {
 			return false

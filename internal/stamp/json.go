@@ -1,5 +1,7 @@
 package stamp
 
+import "hash/crc32"
+
 // JSONSize is the length of the smallest JSON payload in bytes: the stamp as an object with no other member.
 const JSONSize = len(jsonPrefix) + jsonBody + len("]}")
 
@@ -111,9 +113,9 @@ func putHex(b []byte, v uint32) {
 func bodyCRC(s *Stamp) uint32 {
 	var b [crcStart]byte
 	putBody(b[:], s)
-	crc := ^uint32(0)
+	crc, table := ^uint32(0), crc32.MakeTable(crc32.Castagnoli)
 	for _, c := range b[bodyStart:] {
-		crc = castagnoli[byte(crc)^c] ^ crc>>8
+		crc = table[byte(crc)^c] ^ crc>>8
 	}
 	return ^crc
 }
