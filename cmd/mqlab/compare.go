@@ -39,7 +39,7 @@ guarantee or machine, or nothing valid; the reason is told.`,
 			}
 			var opened []*run.Run
 			for _, dir := range args {
-				r, err := run.Open(dir)
+				r, err := openRun(dir)
 				if err != nil {
 					return err
 				}

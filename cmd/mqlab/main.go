@@ -12,6 +12,7 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/mqlab/mqlab/agents/golang"
 	"github.com/mqlab/mqlab/internal/broker"
@@ -63,10 +64,14 @@ func interruptible() (context.Context, func()) {
 // execute carries out one command line.
 func execute(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	root := newRoot()
+	out := &output{Writer: stdout}
 	root.SetArgs(args)
-	root.SetOut(stdout)
+	root.SetOut(out)
 	root.SetErr(stderr)
 	err := root.ExecuteContext(ctx)
+	if err == nil {
+		err = out.err
+	}
 	var code exitError
 	switch {
 	case err == nil:
@@ -121,15 +126,33 @@ func newRoot() *cobra.Command {
 		SilenceErrors:     true,
 		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
 		Args:              unknownVerb,
+		Version:           versionLine(),
 		RunE:              func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return usageError("%w; see %s --help", err, cmd.CommandPath())
+		return usageError("%s; see %s --help", flagProblem(err), cmd.CommandPath())
 	})
+	root.SetVersionTemplate("{{.Version}}\n")
 	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages ", fmt.Sprintf(".FlagUsagesWrapped %d ", defaultWidth)))
 	root.AddCommand(newRun(), newPlan(), newList(), newReport(), newCompare(), newCheck(), newDiagnose(), newSelftest(), newProbe(), newLink(), newDoctor(), newExplain(), newVersion())
 	root.SetHelpCommand(newHelp())
 	return root
+}
+
+// flagProblem says what is wrong with a flag, without the words of the functions that read it.
+func flagProblem(err error) string {
+	var bad *pflag.InvalidValueError
+	if !errors.As(err, &bad) {
+		return err.Error()
+	}
+	want := map[string]string{
+		"int": "a whole number", "uint16": "a whole number from 0 to 65535", "uint64": "a whole number, 0 or more",
+		"float64": "a number", "bool": "true or false", "duration": "a time with its unit, such as 30s",
+	}[bad.GetFlag().Value.Type()]
+	if want == "" {
+		return err.Error()
+	}
+	return fmt.Sprintf("invalid argument %q for %q flag: write %s", bad.GetValue(), "--"+bad.GetFlag().Name, want)
 }
 
 func newHelp() *cobra.Command {

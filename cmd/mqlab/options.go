@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io/fs"
@@ -146,8 +147,13 @@ func read(name string) (file string, text []byte, folder string, err error) {
 		return name + ".yaml", text, "", err
 	}
 	text, err = os.ReadFile(name)
-	if errors.Is(err, fs.ErrNotExist) {
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
 		err = usageError("there is no scenario and no file %q; %s", name, scenario.Suggest(name, scenarios.Names()))
+	case err != nil:
+		err = usageError("%s: %w: a scenario is a YAML file, or one of mqlab list", name, plainly(err))
+	case len(bytes.TrimSpace(text)) == 0:
+		err = usageError("%s: is empty: a scenario says what to compare (subjects) or how (load); see mqlab plan quick", name)
 	}
 	return name, text, filepath.Dir(name), err
 }

@@ -51,7 +51,7 @@ be decided.`,
 			if err != nil {
 				return err
 			}
-			r, err := run.Open(dir)
+			r, err := openRun(dir)
 			if err != nil {
 				return err
 			}
@@ -176,6 +176,15 @@ func writeHistogram(out io.Writer, t *run.Trial, name string) error {
 		return fmt.Errorf("trial %d recorded no %s times", t.Trial.ID, name)
 	}
 	return h.WriteHGRM(out, int64(expected))
+}
+
+// openRun opens a run that the user named.
+func openRun(dir string) (*run.Run, error) {
+	r, err := run.Open(dir)
+	if err != nil {
+		return nil, usageError("%w", err)
+	}
+	return r, nil
 }
 
 func runFolder(args []string, root string) (string, error) {

@@ -17,7 +17,7 @@ func newSelftest() *cobra.Command {
 		Long: `Measure brokers with known faults (delays, stalls, losses, repetitions, swaps,
 damage, late subscriptions, slow reading) through both engines, print expected
 beside measured, and fail on any difference; then what this host can resolve.`,
-		Args: cobra.NoArgs,
+		Args: atMost(0),
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
 			options.Guard, err = guard.Start()
 			if err != nil {

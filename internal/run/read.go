@@ -40,7 +40,7 @@ type Trial struct {
 func Open(dir string) (*Run, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
-		return nil, fmt.Errorf("run folder: %w", err)
+		return nil, notAFolder(dir, err)
 	}
 	defer root.Close()
 	r := &Run{Dir: dir}
@@ -53,11 +53,24 @@ func Open(dir string) (*Run, error) {
 	return r, nil
 }
 
+func notAFolder(dir string, err error) error {
+	return fmt.Errorf("%s: not a run folder: %w", dir, cause(err))
+}
+
+// cause leaves out of an error about a file what the reader is told anyway: the call and the path.
+func cause(err error) error {
+	var p *fs.PathError
+	if errors.As(err, &p) {
+		return p.Err
+	}
+	return err
+}
+
 // OpenTrial reads one trial of the run folder dir, as Open does.
 func OpenTrial(dir string, id int) (*Trial, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
-		return nil, fmt.Errorf("run folder: %w", err)
+		return nil, notAFolder(dir, err)
 	}
 	defer root.Close()
 	m, err := readManifest(root)
@@ -113,13 +126,13 @@ func startOf(dir string) (start time.Time, ok bool) {
 func readManifest(root *os.Root) (m Manifest, err error) {
 	b, err := root.ReadFile(manifestFile)
 	if err != nil {
-		return m, fmt.Errorf("not a run folder: %w", err)
+		return m, fmt.Errorf("not a run folder: %s: %w", manifestFile, cause(err))
 	}
 	if err := json.Unmarshal(b, &m); err != nil {
 		return m, fmt.Errorf("%s: %w", manifestFile, err)
 	}
 	if m.Schema != Schema {
-		return m, fmt.Errorf("%s: schema %d, this version reads %d", manifestFile, m.Schema, Schema)
+		return m, fmt.Errorf("%s: schema %d, this version reads %d: use the version of mqlab that made the run", manifestFile, m.Schema, Schema)
 	}
 	return m, nil
 }
