@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -211,6 +212,26 @@ func (g *group) valid() bool {
 // repeated reports whether any figure is a median.
 func (g *group) repeated() bool {
 	return slices.ContainsFunc(g.rows, func(r row) bool { return r.cell.Valid > 1 })
+}
+
+// enoughForInterval is how many repetitions make the interval one of 94 % or more.
+const enoughForInterval = 5
+
+// thin says what the interval of the fewest repetitions is worth; "" = what it is said to be. That of so few is their whole
+// span, which misses the median where all values fall on one side of it: 2 × (1/2)ⁿ of the time (David & Nagaraja, Order
+// Statistics, 2003, §7.1).
+func (g *group) thin() string {
+	fewest := enoughForInterval
+	for _, r := range g.rows {
+		if r.cell.Valid > 1 {
+			fewest = min(fewest, r.cell.Valid)
+		}
+	}
+	if fewest == enoughForInterval {
+		return ""
+	}
+	confidence := 1 - math.Pow(2, float64(1-fewest))
+	return fmt.Sprintf("The interval of %d repetitions is their whole span: its confidence is %s, not 95 %%.", fewest, summary.Ratio(confidence))
 }
 
 // sentences are the verdicts of the metrics that matter for the load; others only where there is a difference.

@@ -67,6 +67,9 @@ func (p *page) compare() {
 		if g.repeated() {
 			sec.say(plain, "Median of the repetitions and 95 % bootstrap interval of the median.")
 		}
+		if thin := g.thin(); thin != "" {
+			sec.say(caution, thin)
+		}
 		sec.add(g.table(columns, true))
 		if g.hasUnknown() {
 			sec.say(plain, unknown+": not known, or too few messages for this percentile; "+lostWord+": the percentile falls among lost messages.")

@@ -112,6 +112,9 @@ func (d *document) group(g *group, several bool) {
 			sec.add(g.table(p.columns, false))
 		}
 	}
+	if thin := g.thin(); thin != "" {
+		sec.say(caution, thin)
+	}
 	if g.hasUnknown() {
 		sec.say(plain, fmt.Sprintf("%s not known, or too few messages for this percentile; %s: the percentile falls among lost messages.", unknown, lostWord))
 	}

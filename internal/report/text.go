@@ -3,6 +3,8 @@ package report
 import (
 	"bufio"
 	"io"
+	"iter"
+	"regexp"
 	"strings"
 	"unicode/utf8"
 )
@@ -67,7 +69,7 @@ func (t *textWriter) block(b block) {
 // wrap writes words on as many lines as they need.
 func (t *textWriter) wrap(first, rest string, p paragraph) {
 	line, prefix := "", first
-	for word := range strings.FieldsSeq(p.text) {
+	for word := range phrases(p.text) {
 		if line != "" && utf8.RuneCountInString(prefix+line)+1+utf8.RuneCountInString(word) > textWidth {
 			t.line(prefix + t.paint(p.style, line))
 			line, prefix = "", rest
@@ -79,6 +81,29 @@ func (t *textWriter) wrap(first, rest string, p paragraph) {
 	}
 	t.line(prefix + t.paint(p.style, line))
 }
+
+// phrases are the words of text, a figure and its unit as one.
+func phrases(text string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		phrase := ""
+		for word := range strings.FieldsSeq(text) {
+			if phrase != "" && phrase[len(phrase)-1] >= '0' && phrase[len(phrase)-1] <= '9' && unit.MatchString(word) {
+				phrase += " " + word
+				continue
+			}
+			if phrase != "" && !yield(phrase) {
+				return
+			}
+			phrase = word
+		}
+		if phrase != "" {
+			yield(phrase)
+		}
+	}
+}
+
+// unit of a figure, with what may follow it in a sentence.
+var unit = regexp.MustCompile(`^(%|ns|µs|ms|s|min|h|B|KiB|MiB|GiB)[.,;:)]*$`)
 
 // table writes aligned columns. Where they do not fit, the first column gets a line of its own above the others.
 func (t *textWriter) table(b *table) {
