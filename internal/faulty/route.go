@@ -46,7 +46,7 @@ type held struct {
 
 // route makes a delivery for each subscription that the message of ev reaches.
 func (b *Broker) route(ev *proto.Event, now int64) {
-	b.truth.published(now)
+	b.truth.came(now)
 	message := delivery{topic: slices.Clone(ev.Topic), payload: slices.Clone(ev.Payload)}
 	err := stamp.Decode(ev.Payload, &message.stamp)
 	message.counted = err == nil && message.stamp.Due >= b.zero

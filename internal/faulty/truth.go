@@ -84,13 +84,14 @@ type Truth struct {
 	// math.MaxInt64 = none did.
 	Confirmed, FirstPublished int64
 
-	any bool
+	published uint64 // of any phase
 }
 
-func (t *Truth) published(now int64) {
-	if !t.any {
-		t.any, t.FirstPublished = true, now
+func (t *Truth) came(now int64) {
+	if t.published == 0 {
+		t.FirstPublished = now
 	}
+	t.published++
 }
 
 // Truth returns what was done so far.
@@ -104,7 +105,7 @@ func (b *Broker) Truth() Truth {
 		t.Total.add(&l.account.Account)
 	}
 	t.Delays = slices.Sorted(slices.Values(t.Delays))
-	if !t.any {
+	if t.published == 0 {
 		t.FirstPublished = math.MaxInt64
 	}
 	return t
@@ -117,6 +118,9 @@ func (b *Broker) Idle(now int64) bool {
 	}
 	return !slices.ContainsFunc(b.order, func(c *conn) bool { return len(c.queue) > 0 || len(c.kept) > 0 })
 }
+
+// Published is how many messages of any kind have come, of any phase.
+func (b *Broker) Published() uint64 { return b.truth.published }
 
 // Sent is how many messages of any kind, counted or not, were sent to subscribers.
 func (b *Broker) Sent() uint64 { return b.sent }

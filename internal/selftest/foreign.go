@@ -53,9 +53,9 @@ func measureRelayed(ctx context.Context, t plan.Trial, target string) (*outcome,
 	if err != nil {
 		return nil, faulty.RelayTruth{}, err
 	}
-	passed := func(arrived uint64) bool {
+	passed := func(sent, arrived uint64) bool {
 		truth := relay.Truth()
-		return truth.Packets-truth.Lost+truth.Repeated <= arrived
+		return truth.Packets >= sent && truth.Packets-truth.Lost+truth.Repeated <= arrived
 	}
 	out, err := measure(ctx, t, "mqtt://"+addr, func(int64) {}, passed)
 	return out, relay.Truth(), errors.Join(err, stop())

@@ -27,6 +27,7 @@ func randomTrial(n int) (plan.Trial, faulty.Plan) {
 	t := trialOf(n+1, engine, protocol, func(p *plan.Params) {
 		p.Loops = 1 + rng.IntN(2)
 		p.RatePerS, p.Phases.Measure = 20_000, 10*time.Millisecond
+		p.Phases.Drain = time.Minute // it ends when everything has arrived, however slow the machine is
 		p.Writes = pick("", plan.WritesMessage, plan.WritesBatch)
 		if n%4 == 0 {
 			p.Send = plan.SendWrite

@@ -33,7 +33,7 @@ type outcome struct {
 
 // measure carries out a trial against the broker at url. begin is told, before the schedule starts, when the measure
 // window will; quiet, if not nil, tells that nothing more will come, which ends the drain.
-func measure(ctx context.Context, t plan.Trial, url string, begin func(zero int64), quiet func(arrived uint64) bool) (*outcome, error) {
+func measure(ctx context.Context, t plan.Trial, url string, begin func(zero int64), quiet quietness) (*outcome, error) {
 	var sum window
 	var file bytes.Buffer
 	queue, err := run.NewSampleQueue(&file)
@@ -41,19 +41,25 @@ func measure(ctx context.Context, t plan.Trial, url string, begin func(zero int6
 		return nil, err
 	}
 	samples := &sampling{queue: queue}
-	share := worker.Whole(uint32(t.ID), t, url)
-	w, err := worker.NewLocal(share, worker.Credentials{}, netns.Host, worker.Sink{Window: sum.add, Samples: samples.sampler})
+	sink := worker.Sink{Window: sum.add, Samples: samples.sampler}
+	last := &ending{params: &t.Params, samples: samples, quiet: quiet}
+	if quiet != nil {
+		sink.Team = last
+	}
+	w, err := worker.NewLocal(worker.Whole(uint32(t.ID), t, url), worker.Credentials{}, netns.Host, sink)
 	if err != nil {
 		return nil, errors.Join(err, queue.Close())
 	}
 	out := &outcome{}
-	result, err := drive(ctx, w, t.Params.Phases, out, samples, begin, quiet)
+	result, err := drive(ctx, w, t.Params.Phases, out, begin)
 	err = errors.Join(err, w.Close(), queue.Close())
 	switch {
 	case err != nil:
 		return nil, err
 	case queue.Dropped() > 0:
 		return nil, fmt.Errorf("%d samples were dropped", queue.Dropped())
+	case quiet != nil && !last.reached.Load():
+		return nil, fmt.Errorf("messages were still on their way when the drain of %v ended", t.Params.Phases.Drain)
 	}
 	settled := worker.Settle(t.Params.Pattern, result)
 	out.Window = sum.total
@@ -71,62 +77,46 @@ func measure(ctx context.Context, t plan.Trial, url string, begin func(zero int6
 // lead is how long before its start the schedule is given to the worker.
 const lead = 5 * time.Millisecond
 
-func drive(ctx context.Context, w *worker.Local, ph plan.Phases, out *outcome, samples *sampling,
-	begin func(int64), quiet func(uint64) bool,
-) (*worker.Result, error) {
+func drive(ctx context.Context, w *worker.Local, ph plan.Phases, out *outcome, begin func(int64)) (*worker.Result, error) {
 	began := clock.Now()
 	if err := w.Prepare(ctx); err != nil {
 		return nil, err
 	}
 	out.connectingTook = time.Duration(clock.Now() - began)
 	out.begin = clock.Now() + int64(lead)
-	zero := out.begin + int64(ph.WarmUp)
-	begin(zero)
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	if quiet != nil {
-		last := uint64(0)
-		go watch(ctx, cancel, zero+int64(ph.Measure), func() bool {
-			before := last
-			last = samples.arrived.Load()
-			return last == before && w.Waiting() == 0 && quiet(last)
-		})
-	}
+	begin(out.begin + int64(ph.WarmUp))
 	if err := w.Begin(ctx, out.begin); err != nil {
 		return nil, err
 	}
-	result, err := w.Measure(ctx)
-	if errors.Is(err, errQuiet) {
-		err = nil
-	}
-	return result, err
+	return w.Measure(ctx)
 }
 
-// errQuiet ends a drain in which nothing more will come.
-var errQuiet = errors.New("nothing more is on its way")
+// quietness tells, of how many messages were sent and how many arrived, of any kind, that nothing more will come: no time is
+// in it, so that it holds however long a thread is kept from running.
+type quietness func(sent, arrived uint64) bool
 
-const (
-	watchEvery = 10 * time.Millisecond
-	watchTimes = 10 // in a row
-)
-
-// watch cancels ctx when it has been quiet for some time after end.
-func watch(ctx context.Context, cancel context.CancelCauseFunc, end int64, quiet func() bool) {
-	tick := time.NewTicker(watchEvery)
-	defer tick.Stop()
-	for times := 0; times < watchTimes; {
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			return
-		}
-		times++
-		if clock.Now() < end || !quiet() {
-			times = 0
-		}
-	}
-	cancel(errQuiet)
+// ending ends a drain in which not everything arrives. It is a worker.Team of one.
+type ending struct {
+	params  *plan.Params
+	samples *sampling
+	quiet   quietness
+	reached atomic.Bool
 }
+
+// Drained implements worker.Team.
+func (e *ending) Drained(own engine.Progress) bool {
+	if own.Waiting > 0 || e.params.QoS > 0 && own.Answered < own.Sent {
+		return false // more may be sent; else the number of those sent is final
+	}
+	if !e.quiet(e.samples.sent.Load(), e.samples.arrived.Load()) {
+		return false
+	}
+	e.reached.Store(true)
+	return true
+}
+
+// Closed implements worker.Team.
+func (*ending) Closed(context.Context) {}
 
 // window adds up windows, which come from several goroutines.
 type window struct {
@@ -140,9 +130,10 @@ func (w *window) add(o *ledger.Window) {
 	w.total.Merge(o)
 }
 
-// sampling writes samples to a queue and counts arrivals.
+// sampling writes samples to a queue, and counts what was sent and what arrived.
 type sampling struct {
 	queue   *run.SampleQueue
+	sent    atomic.Uint64
 	arrived atomic.Uint64 // messages of any kind at any subscriber
 }
 
@@ -156,6 +147,8 @@ type sampler struct {
 // Record implements worker.Sampler.
 func (s *sampler) Record(e *engine.Sample) {
 	switch e.Kind {
+	case engine.SampleSent:
+		s.all.sent.Add(1)
 	case engine.SampleReceived, engine.SampleCorrupt, engine.SampleForeign:
 		s.all.arrived.Add(1)
 	}
@@ -193,9 +186,10 @@ func (l *lab) setZero(zero int64) {
 	l.server.Do(func(b *faulty.Broker, _ int64) { b.SetZero(zero) })
 }
 
-// quiet tells that everything that the broker sent has arrived, and nothing more is on its way through it.
-func (l *lab) quiet(arrived uint64) (yes bool) {
-	l.server.Do(func(b *faulty.Broker, now int64) { yes = b.Idle(now) && b.Sent() <= arrived })
+// quiet tells that everything that was sent has come to the broker, nothing is on its way through it, and everything that it
+// sent has arrived.
+func (l *lab) quiet(sent, arrived uint64) (yes bool) {
+	l.server.Do(func(b *faulty.Broker, now int64) { yes = b.Published() >= sent && b.Idle(now) && b.Sent() <= arrived })
 	return yes
 }
 
@@ -211,7 +205,7 @@ func measureFaulty(ctx context.Context, t plan.Trial, faults faulty.Plan) (*outc
 	if err != nil {
 		return nil, faulty.Truth{}, err
 	}
-	var quiet func(uint64) bool
+	var quiet quietness
 	if len(faults.Faults) > 0 { // otherwise everything arrives, and the drain ends by itself
 		quiet = l.quiet
 	}
