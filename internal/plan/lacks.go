@@ -63,7 +63,7 @@ func checkProtocol(p *scenario.Point, s Subject, report reporter) {
 		checkTopic(l.Topic, "*", "channel of Redis", report)
 	case RedisStreams:
 		report.lacks("Redis Streams", noQoS2, noRetain, noMaxPacket, noWill,
-			lack{c.SessionExpiry > 0, "connect.session_expiry", "session expiry: groups stay"},
+			lack{expires(c), "connect.session_expiry", "session expiry: groups stay"},
 			lack{c.ReceiveMaximum > 0, "connect.receive_maximum", "receive maximum"})
 		checkTopic(l.Topic, "*", "key of Redis", report)
 	case AMQP091:
@@ -74,7 +74,8 @@ func checkProtocol(p *scenario.Point, s Subject, report reporter) {
 		checkTopic(l.Topic, "*#", "routing key", report)
 	case AMQP10:
 		report.lacks("AMQP 1.0", noQoS2, noRetain, noMaxPacket, noWill,
-			lack{c.SessionExpiry > 0, "connect.session_expiry", "expiry of subscriptions here"})
+			lack{expires(c), "connect.session_expiry", "expiry of subscriptions here"})
+		checkKept(c, "AMQP 1.0", report)
 		checkTopic(l.Topic, "*#", "name of an AMQP topic", report)
 	case Zenoh, ZenohBlock:
 		report.lacks("Zenoh", lack{l.QoS > 0, "load.qos", "acknowledgements: only QoS 0 is possible"}, noSharing,
@@ -113,14 +114,27 @@ func checkTopic(topic, wild, what string, report reporter) {
 	}
 }
 
+// expires tells that sessions are to end some time after their connections.
+func expires(c *scenario.Connect) bool {
+	return c.SessionExpiry > 0 && c.SessionExpiry < scenario.Never
+}
+
+// checkKept looks for sessions that shall never expire where they end with their connection.
+func checkKept(c *scenario.Connect, protocol string, report reporter) {
+	if c.SessionExpiry == scenario.Never && c.CleanStart {
+		report("connect.session_expiry", "%s keeps a session only with clean_start: false", protocol)
+	}
+}
+
 func checkMQTT311(p *scenario.Point, report reporter) {
+	checkKept(&p.Connect, "MQTT 3.1.1", report)
 	for _, c := range []struct {
 		asked bool
 		key   string
 		what  string
 	}{
 		{p.Load.Pattern == PatternShared, "load.pattern", "a shared subscription "},
-		{p.Connect.SessionExpiry > 0, "connect.session_expiry", ""},
+		{expires(&p.Connect), "connect.session_expiry", ""},
 		{p.Connect.ReceiveMaximum > 0, "connect.receive_maximum", ""},
 		{p.Connect.MaxPacket > 0, "connect.max_packet", ""},
 	} {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/mqlab/mqlab/internal/energy"
+	"github.com/mqlab/mqlab/internal/scenario"
 )
 
 // Plan is a scenario with every choice made.
@@ -167,6 +168,14 @@ type Connect struct {
 
 // Lingering is how many ports may be kept back at a time by connections of churn that have ended: each for a minute.
 func (c *Connect) Lingering() int { return int(c.ChurnPerS * 60) }
+
+// KeptFor is how long the broker keeps a session, or a queue, whose connection ended; 0 = it does not end it by time.
+func (c *Connect) KeptFor() time.Duration {
+	if c.SessionExpiry == scenario.Never {
+		return 0
+	}
+	return c.SessionExpiry
+}
 
 // Encryption says how clients encrypt.
 type Encryption struct {

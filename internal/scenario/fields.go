@@ -136,7 +136,7 @@ func (f field) set(text string) error {
 		}
 		return assign(p, &n, nil)
 	case *time.Duration:
-		d, err := parseDuration(text)
+		d, err := f.duration(text)
 		if err != nil {
 			return err
 		}
@@ -210,6 +210,19 @@ func (f field) oneOf(text string) error {
 		return errors.New("max is a rate: write rate: max")
 	}
 	return fmt.Errorf("%q is unknown; %s", text, Suggest(text, known))
+}
+
+// duration reads a time; some keys have a word for the longest, which stands for no end.
+func (f field) duration(text string) (time.Duration, error) {
+	never := f.tag.Get("never")
+	if never != "" && text == "never" {
+		text = never
+	}
+	d, err := parseDuration(text)
+	if err != nil && never != "" {
+		return 0, fmt.Errorf("%w; or never", err)
+	}
+	return d, err
 }
 
 func (f field) withinTime(d time.Duration) error {

@@ -208,8 +208,9 @@ type Connect struct {
 	KeepAlive time.Duration `yaml:"keepalive" max:"65535s" whole:"1s"`
 	// CleanStart begins every connection without an earlier session.
 	CleanStart bool `yaml:"clean_start"`
-	// SessionExpiry is how long the broker keeps a session after its connection ended, in whole seconds (MQTT 5).
-	SessionExpiry time.Duration `yaml:"session_expiry" max:"4294967295s" whole:"1s"`
+	// SessionExpiry is how long the broker keeps a session after its connection ended, in whole seconds (MQTT 5); never has it keep
+	// the session without end, as MQTT 3.1.1, AMQP 1.0 and Redis Streams always do where clean_start is false.
+	SessionExpiry time.Duration `yaml:"session_expiry" max:"4294967295s" never:"4294967295s" whole:"1s"`
 	// ReceiveMaximum is how many unacknowledged messages a subscriber grants the broker (MQTT 5).
 	ReceiveMaximum int `yaml:"receive_maximum" min:"1" max:"65535"`
 	// MaxPacket is the largest packet that a client accepts (MQTT 5).

@@ -37,6 +37,9 @@ func (b Backoff) Fixed() time.Duration {
 	return d
 }
 
+// Never is the session_expiry of sessions that do not expire: the largest that MQTT 5 can write, which means that there.
+const Never = 0xFFFFFFFF * time.Second
+
 // MaxSize bounds sizes, in bytes: the largest remaining length of an MQTT packet.
 const MaxSize = 256<<20 - 1
 

@@ -34,8 +34,8 @@ func (s *sessions) amqp091(cred Credentials) (dialect, error) {
 		queue = "durable"
 		cfg.Persistent = t.Params.QoS > 0
 		cfg.Queue.Durable = true
-		if c.SessionExpiry > 0 {
-			cfg.Queue.Arguments = amqp091.Table{{Name: "x-expires", Value: c.SessionExpiry.Milliseconds()}}
+		if expiry := c.KeptFor(); expiry > 0 {
+			cfg.Queue.Arguments = amqp091.Table{{Name: "x-expires", Value: expiry.Milliseconds()}}
 		}
 	}
 	s.settings = append(s.settings,

@@ -47,7 +47,7 @@ func (s *sessions) jetStream(cfg *nats.Config) (dialect, error) {
 	}
 	consumer, ack := "ephemeral", "none"
 	if !p.Connect.CleanStart {
-		consumer, stream.Durable, stream.Inactive = "durable", true, p.Connect.SessionExpiry
+		consumer, stream.Durable, stream.Inactive = "durable", true, p.Connect.KeptFor()
 	}
 	if p.QoS > 0 {
 		ack = "explicit"
