@@ -71,6 +71,7 @@ type pressure struct {
 	publishers  int
 	rate        float64 // sent per second
 	ack, ackMin *float64
+	connect     *float64 // the shortest time to establish TCP: a round trip without the broker's own work
 
 	linkFull string // the link was saturated: the words
 }
@@ -123,8 +124,10 @@ func (p *pressure) byGenerator() *Bottleneck {
 		return &Bottleneck{Kind: LimitGenerator, Text: strings.TrimSuffix(fmt.Sprintf("the generator used up the CPU quota that it is held to in %s of the periods; %s", Ratio(*p.starved), p.late), "; ")}
 	case p.late == "" || p.strained() && (p.brokerUsedUp() || p.linkFull != "" || p.byWindow() != nil):
 		return nil
-	case p.hostFull() || p.crowded():
+	case p.hostFull() || p.crowded() || p.brokerWaits():
 		return p.hostVerdict(p.late)
+	case p.hostBusy == nil:
+		return &Bottleneck{Kind: LimitUnknown, Text: p.late + "; whether others kept the CPU from it is not known"}
 	}
 	return &Bottleneck{Kind: LimitGenerator, Text: p.late}
 }
@@ -168,11 +171,16 @@ func (p *pressure) byThread() *Bottleneck {
 
 func (p *pressure) hostFull() bool { return p.hostBusy != nil && *p.hostBusy >= hostUsedUp }
 
-// byHost: the broker's thread wanted to run and could not. Cores that are busy with what gives way at once stand in nobody's way.
+// brokerWaits reports whether the broker's busiest thread, when it had something to do, often had no core to do it on.
+func (p *pressure) brokerWaits() bool {
+	return p.thread != nil && p.wait != nil && *p.wait >= waitedUp && *p.thread+*p.wait >= usedUp
+}
+
+// byHost: the broker's thread wanted to run and could not. Cores that are busy with what gives way at once stand in nobody's way; those
+// of this host stand in that of no broker elsewhere.
 func (p *pressure) byHost() *Bottleneck {
-	waits := p.thread != nil && p.wait != nil && *p.wait >= waitedUp && *p.thread+*p.wait >= usedUp
-	full := p.hostFull() && (p.wait == nil || *p.wait >= waitedLess)
-	if !p.strained() || !waits && !full {
+	full := p.hostFull() && p.brokerCPU != nil && (p.wait == nil || *p.wait >= waitedLess)
+	if !p.strained() || !full && !p.brokerWaits() {
 		return nil
 	}
 	why := ""
@@ -198,14 +206,15 @@ func (p *pressure) hostVerdict(why string) *Bottleneck {
 }
 
 // byWindow: by Little's law the messages on their way are their rate times the time each takes to be confirmed. Where that is the
-// whole window, and a confirmation takes no longer than it must, nothing but the window holds them back.
+// whole window, and a confirmation takes no longer than it must, nothing but the window holds them back. It takes no longer than the
+// shortest one; of a broker that cannot be watched, which may have been busy all the time, no longer than a round trip of TCP.
 func (p *pressure) byWindow() *Bottleneck {
 	if p.window == 0 || p.ack == nil || p.ackMin == nil || !p.strained() {
 		return nil
 	}
 	all := float64(p.window * p.publishers)
 	used := p.rate * *p.ack / 1e9 / all
-	if used < usedUp || *p.ack > queuedUp**p.ackMin {
+	if used < usedUp || *p.ack > queuedUp**p.ackMin || p.brokerCPU == nil && (p.connect == nil || *p.ack > queuedUp**p.connect) {
 		return nil
 	}
 	return &Bottleneck{LimitWindow, &used, fmt.Sprintf("%s of the %s messages that may be unconfirmed were on their way, for %s each, at least %s: at most %s",

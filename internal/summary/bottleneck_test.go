@@ -53,6 +53,21 @@ func TestBottleneck(t *testing.T) {
 		{"generator late with a full window", func(p *pressure) {
 			p.late, p.sent, p.achieved, p.held, p.window, p.rate, p.ack, p.ackMin = "late", new(0.5), new(0.5), 0.9, 1, 490, new(2.02e7), new(2e7)
 		}, LimitWindow, "at most 495/s"},
+		{"generator late on the only core, which the broker has, too", func(p *pressure) {
+			p.late, p.achieved, p.hostBusy, p.thread, p.wait = "late", new(0.6), new(0.5), new(0.5), new(0.49)
+		}, LimitHost, "late"},
+		{"generator late on a host of which nothing is known", func(p *pressure) { p.late, p.hostBusy, p.hostOthers = "late", nil, nil }, LimitUnknown, "late; whether others"},
+		{"host full, the broker elsewhere", func(p *pressure) {
+			p.achieved, p.hostBusy, p.brokerCPU, p.thread, p.wait = new(0.8), new(0.99), nil, nil, nil
+		}, LimitUnknown, "not known"},
+		{"window full, the broker elsewhere", func(p *pressure) {
+			p.sent, p.held, p.window, p.rate, p.ack, p.ackMin = new(0.5), 0.9, 1, 490, new(2.02e7), new(2e7)
+			p.brokerCPU, p.thread, p.wait, p.connect = nil, nil, nil, new(1.9e7)
+		}, LimitWindow, "at most 495/s"},
+		{"window full before a broker elsewhere that is slow", func(p *pressure) {
+			p.sent, p.held, p.window, p.rate, p.ack, p.ackMin = new(0.5), 0.9, 1, 490, new(2.02e7), new(2e7)
+			p.brokerCPU, p.thread, p.wait, p.connect = nil, nil, nil, new(1e6)
+		}, LimitUnknown, "not known"},
 		{"no core for the broker", func(p *pressure) { p.achieved, p.thread, p.wait, p.hostBusy = new(0.8), new(0.6), new(0.35), new(0.9) }, LimitHost, "waited for a CPU for 35.0 %"},
 		{"host full", func(p *pressure) { p.achieved, p.hostBusy, p.wait = new(0.8), new(0.99), new(0.08) }, LimitHost, "which share its cores"},
 		{"host full of what gives way", func(p *pressure) { p.achieved, p.hostBusy = new(0.8), new(0.99) }, LimitUnknown, ""},
@@ -89,5 +104,13 @@ func TestBusiestThread(t *testing.T) {
 	}
 	if busy, _, _ := busiestThread(samples[:3], w); busy != nil {
 		t.Errorf("half of the window tells nothing: %v", *busy)
+	}
+}
+
+func TestCoresIn(t *testing.T) {
+	for list, want := range map[string]int{"0-1": 2, "0": 1, "0-1,4": 3, "2-3,6-7": 4, "": 0, "x": 0, "3-1": 0, "1-": 0} {
+		if got := coresIn(list); got != want {
+			t.Errorf("%q: %d, want %d", list, got, want)
+		}
 	}
 }

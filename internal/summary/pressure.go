@@ -1,6 +1,8 @@
 package summary
 
 import (
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/mqlab/mqlab/internal/ledger"
@@ -42,6 +44,9 @@ func (t *Trial) pressure(f *folded) *pressure {
 	if q := t.Latency.Ack; q != nil && t.Rates.Sent != nil {
 		p.ack, p.ackMin, p.rate = toFloat(q.P50), toFloat(q.Min), *t.Rates.Sent
 	}
+	if c := t.Connections; c != nil && c.TCP != nil {
+		p.connect = toFloat(c.TCP.Min)
+	}
 	return p
 }
 
@@ -50,6 +55,11 @@ func (p *pressure) limits(t *Trial, f *folded) {
 	hosts := f.watched(monitor.Host)
 	if len(hosts) > 0 {
 		p.brokerCores = float64(hosts[0].Cores)
+	}
+	if t.Placement != nil && p.brokerCores > 0 {
+		if held := coresIn(t.Placement.BrokerCores); held > 0 {
+			p.brokerCores = min(p.brokerCores, float64(held))
+		}
 	}
 	if profile := &t.Params.Profile; !profile.Off {
 		if profile.CPUs > 0 && profile.CPUs < p.brokerCores {
@@ -63,6 +73,23 @@ func (p *pressure) limits(t *Trial, f *folded) {
 		p.brokerCPU = new(*c / 100)
 	}
 	p.thread, p.wait, p.threadName = t.Broker.ThreadBusy, t.Broker.ThreadWaited, t.Broker.ThreadName
+}
+
+// coresIn counts the cores of a list as the kernel writes it, 0-1,4; 0 if it is none.
+func coresIn(list string) (n int) {
+	for part := range strings.SplitSeq(list, ",") {
+		low, high, isRange := strings.Cut(part, "-")
+		from, err := strconv.Atoi(low)
+		to := from
+		if err == nil && isRange {
+			to, err = strconv.Atoi(high)
+		}
+		if err != nil || to < from {
+			return 0
+		}
+		n += to - from + 1
+	}
+	return n
 }
 
 // busiestThread is, over the measure window, how busy that thread of the broker was that used most CPU in each second, how long it
