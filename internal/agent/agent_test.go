@@ -19,6 +19,7 @@ import (
 	"github.com/mqlab/mqlab/internal/guard/guardtest"
 	"github.com/mqlab/mqlab/internal/instrument"
 	"github.com/mqlab/mqlab/internal/needs"
+	"github.com/mqlab/mqlab/internal/selfsigned"
 )
 
 // TestMain lets the test program be run again as the guard, as an agent in Go, and as agents that misbehave.
@@ -111,11 +112,11 @@ func exchange(t *testing.T, g *guard.Guard, b *agent.Built, job agent.Job, n, si
 	}
 	var config *tls.Config
 	if job.TLSCA != "" {
-		c, err := instrument.NewCertificate()
+		c, err := selfsigned.New(time.Hour, instrument.Host)
 		if err != nil {
 			t.Fatal(err)
 		}
-		job.TLSCA, config = filepath.Join(t.TempDir(), "ca.pem"), c.Config
+		job.TLSCA, config = filepath.Join(t.TempDir(), "ca.pem"), c.Server
 		if err := os.WriteFile(job.TLSCA, c.PEM, 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -125,7 +126,7 @@ func exchange(t *testing.T, g *guard.Guard, b *agent.Built, job agent.Job, n, si
 		t.Fatal(err)
 	}
 	defer func() { _ = broker.Close() }()
-	job.Host, job.Port, job.Topic, job.ClientID, job.KeepAlive, job.Capacity = "127.0.0.1", broker.Port(), "sensor", "mqlab", 600, n+100
+	job.Host, job.Port, job.Topic, job.ClientID, job.KeepAlive, job.Capacity = instrument.Host, broker.Port(), "sensor", "mqlab", 600, n+100
 	p, err := agent.Start(t.Context(), g, b, job)
 	if err != nil {
 		t.Fatal(err)

@@ -2,21 +2,15 @@ package broker
 
 import (
 	"context"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/tls"
-	"crypto/x509"
-	"crypto/x509/pkix"
-	"encoding/pem"
 	"fmt"
-	"math/big"
 	"net"
 	"path/filepath"
 	"strconv"
 	"time"
 
 	"github.com/mqlab/mqlab/internal/plan"
+	"github.com/mqlab/mqlab/internal/selfsigned"
 )
 
 // SecureName is the name in the certificates of brokers that we start.
@@ -35,31 +29,16 @@ const patience = "60000"
 // keepsFor is how long such a certificate is valid: longer than any trial.
 const keepsFor = 366 * 24 * time.Hour
 
-// certificate makes a key (ECDSA P-256) and a certificate for it in the broker's folder.
+// certificate writes a certificate and its key into the broker's folder.
 func (s *site) certificate() (certFile, keyFile string, err error) {
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	c, err := selfsigned.New(keepsFor, SecureName)
 	if err != nil {
-		return "", "", fmt.Errorf("TLS key: %w", err)
-	}
-	now := time.Now()
-	form := &x509.Certificate{
-		SerialNumber: big.NewInt(now.UnixNano()), Subject: pkix.Name{CommonName: SecureName}, DNSNames: []string{SecureName},
-		NotBefore: now.Add(-time.Hour), NotAfter: now.Add(keepsFor),
-		KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
-		IsCA: true, BasicConstraintsValid: true,
-	}
-	cert, err := x509.CreateCertificate(rand.Reader, form, form, key.Public(), key)
-	if err != nil {
-		return "", "", fmt.Errorf("TLS certificate: %w", err)
-	}
-	secret, err := x509.MarshalPKCS8PrivateKey(key)
-	if err != nil {
-		return "", "", fmt.Errorf("TLS key: %w", err)
-	}
-	if certFile, err = s.file(certBase, string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: cert}))); err != nil {
 		return "", "", err
 	}
-	keyFile, err = s.file(keyBase, string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: secret})))
+	if certFile, err = s.file(certBase, string(c.PEM)); err != nil {
+		return "", "", err
+	}
+	keyFile, err = s.file(keyBase, string(c.KeyPEM))
 	return certFile, keyFile, err
 }
 

@@ -31,7 +31,7 @@ func (o *Options) open(ctx context.Context, g *guard.Guard, b *agent.Built, job 
 	if k.broker, err = instrument.Listen(b.Protocol, o.tls); err != nil {
 		return nil, err
 	}
-	job.Host, job.Port, job.Topic, job.ClientID = "127.0.0.1", k.broker.Port(), "sensor/data", "mqlab-"+b.Name
+	job.Host, job.Port, job.Topic, job.ClientID = instrument.Host, k.broker.Port(), "sensor/data", "mqlab-"+b.Name
 	if job.KeepAlive == 0 {
 		job.KeepAlive = 3600
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/mqlab/mqlab/internal/agent"
 	"github.com/mqlab/mqlab/internal/guard"
 	"github.com/mqlab/mqlab/internal/instrument"
+	"github.com/mqlab/mqlab/internal/selfsigned"
 )
 
 // Options are what is compared, and how long.
@@ -135,7 +136,7 @@ func (o *Options) build(ctx context.Context, r *Result, place agent.Place) (buil
 
 // secure makes a certificate, and writes the file that clients trust.
 func (o *Options) secure(g *guard.Guard) (remove func(), err error) {
-	c, err := instrument.NewCertificate()
+	c, err := selfsigned.New(24*time.Hour, instrument.Host, "localhost")
 	if err != nil {
 		return nil, err
 	}
@@ -143,7 +144,7 @@ func (o *Options) secure(g *guard.Guard) (remove func(), err error) {
 	if err != nil {
 		return nil, err
 	}
-	o.tls, o.Job.TLSCA = c.Config, filepath.Join(dir, "ca.pem")
+	o.tls, o.Job.TLSCA = c.Server, filepath.Join(dir, "ca.pem")
 	return func() { _ = g.RemoveDir(dir) }, os.WriteFile(o.Job.TLSCA, c.PEM, 0o600)
 }
 
@@ -226,7 +227,7 @@ func (s *session) join(ctx context.Context, p *present) error {
 	}
 	defer func() { _ = broker.Close() }()
 	job := s.o.Job
-	job.Host, job.Port, job.Topic, job.ClientID, job.KeepAlive = "127.0.0.1", broker.Port(), "sensor/data", "mqlab-"+p.built.Name, 3600
+	job.Host, job.Port, job.Topic, job.ClientID, job.KeepAlive = instrument.Host, broker.Port(), "sensor/data", "mqlab-"+p.built.Name, 3600
 	job.QoS = int(s.qos)
 	job.Capacity = warmUp + s.o.Rounds*(s.o.Lone+s.drained()) + s.o.Paced + s.o.Traced + (1+s.o.Bursts)*s.drained() + 10_000 // pauses of the runtime, too
 	if p.process, err = agent.Start(ctx, s.g, p.built, job); err != nil {

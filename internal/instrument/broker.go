@@ -28,6 +28,9 @@ var sessions = map[string]func() proto.Server{
 // maxPayload is the largest message, in bytes.
 const maxPayload = 64 << 20
 
+// Host is the address of the loopback interface, where clients connect.
+const Host = "127.0.0.1"
+
 // Broker waits for clients on a port of the loopback interface.
 type Broker struct {
 	listener net.Listener
@@ -41,7 +44,7 @@ func Listen(protocol string, config *tls.Config) (*Broker, error) {
 	if session == nil {
 		return nil, fmt.Errorf("the instrumented broker does not speak %q", protocol)
 	}
-	l, err := net.Listen("tcp4", "127.0.0.1:0")
+	l, err := net.Listen("tcp4", Host+":0")
 	if err != nil {
 		return nil, err
 	}

@@ -1,16 +1,10 @@
 package prototest_test
 
 import (
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
-	"encoding/pem"
 	"errors"
 	"fmt"
-	"math/big"
-	"net"
 	"os"
 	"path/filepath"
 	"testing"
@@ -19,6 +13,7 @@ import (
 	"github.com/mqlab/mqlab/internal/proto"
 	"github.com/mqlab/mqlab/internal/proto/nats"
 	"github.com/mqlab/mqlab/internal/proto/prototest"
+	"github.com/mqlab/mqlab/internal/selfsigned"
 )
 
 func TestNATSToken(t *testing.T) {
@@ -140,7 +135,7 @@ func TestNATSLameDuck(t *testing.T) {
 
 // TestNATSOverTLS: the server greets in the clear, then both go over to TLS.
 func TestNATSOverTLS(t *testing.T) {
-	certificate, files := selfSigned(t)
+	roots, files := certificateFiles(t)
 	natsEverywhere(t, func(t *testing.T, start natsHost) {
 		addr := start(t, "tls { "+files+" }\n")
 		wantError(t, refusal(t, addr, nats.NewClient(&nats.Config{})), "use tls://")
@@ -152,8 +147,6 @@ func TestNATSOverTLS(t *testing.T) {
 		if !g.info.TLSRequired {
 			t.Errorf("INFO does not ask for TLS: %+v", g.info)
 		}
-		roots := x509.NewCertPool()
-		roots.AddCert(certificate)
 		g.over = tls.Client(g.Conn, &tls.Config{RootCAs: roots, ServerName: "127.0.0.1"})
 		client := nats.NewClient(&nats.Config{TLS: true})
 		p := &natsPeer{&clientPeer[*nats.Client]{Conn: prototest.NewConn(g, client), t: t, client: client}}
@@ -166,38 +159,22 @@ func TestNATSOverTLS(t *testing.T) {
 	})
 }
 
-// selfSigned makes a certificate for 127.0.0.1 and returns it, and the settings that name its files.
-func selfSigned(t *testing.T) (*x509.Certificate, string) {
+// certificateFiles writes a certificate for 127.0.0.1, and returns whom clients trust then, and the settings that name its files.
+func certificateFiles(t *testing.T) (*x509.CertPool, string) {
 	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	c, err := selfsigned.New(time.Hour, "127.0.0.1")
 	if err != nil {
 		t.Fatal(err)
 	}
-	template := x509.Certificate{
-		SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour),
-		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, IsCA: true, BasicConstraintsValid: true,
-	}
-	der, err := x509.CreateCertificate(rand.Reader, &template, &template, &key.PublicKey, key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	keyDER, err := x509.MarshalPKCS8PrivateKey(key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	certificate, err := x509.ParseCertificate(der)
-	if err != nil {
-		t.Fatal(err)
-	}
+	roots := x509.NewCertPool()
+	roots.AppendCertsFromPEM(c.PEM)
 	settings := ""
-	for name, block := range map[string]*pem.Block{
-		"cert_file": {Type: "CERTIFICATE", Bytes: der}, "key_file": {Type: "PRIVATE KEY", Bytes: keyDER},
-	} {
+	for name, content := range map[string][]byte{"cert_file": c.PEM, "key_file": c.KeyPEM} {
 		file := filepath.Join(t.TempDir(), name)
-		if err := os.WriteFile(file, pem.EncodeToMemory(block), 0o600); err != nil {
+		if err := os.WriteFile(file, content, 0o600); err != nil {
 			t.Fatal(err)
 		}
 		settings += fmt.Sprintf("%s: %q\n", name, file)
 	}
-	return certificate, settings
+	return roots, settings
 }
