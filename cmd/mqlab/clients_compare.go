@@ -28,19 +28,28 @@ func compareClients(out io.Writer, format string, runs []*run.Run, anyHost bool)
 		return false, nil
 	case len(results) < len(runs):
 		return true, exitError{exitInvalid, errors.New("not comparable: some runs compare client libraries, others do not")}
-	case len(runs) != 2:
-		return true, usageError("comparisons of client libraries are compared two at a time; there are %d", len(runs))
 	}
-	a, b := &runs[0].Manifest, &runs[1].Manifest
-	if a.ID == b.ID && a.Started.Equal(b.Started) {
-		return true, exitError{exitInvalid, errors.New("not comparable: A and B are the same run")}
-	}
-	if apart := summary.HostsApart(&a.Host, &b.Host, "A", "B"); apart != "" && !anyHost {
-		return true, exitError{exitInvalid, fmt.Errorf("not comparable: not the same machine: %s; --across-hosts compares nevertheless", apart)}
+	if err := pairOf("comparisons of client libraries", runs, anyHost); err != nil {
+		return true, err
 	}
 	c, err := clients.Compare(results[0], results[1])
 	if err != nil {
 		return true, exitError{exitInvalid, fmt.Errorf("not comparable: %w", err)}
 	}
-	return true, show.WriteChanges(out, format, a.ID, b.ID, c, colours(out))
+	return true, show.WriteChanges(out, format, runs[0].Manifest.ID, runs[1].Manifest.ID, c, colours(out))
+}
+
+// pairOf says why runs are not two different ones of one machine; what names them.
+func pairOf(what string, runs []*run.Run, anyHost bool) error {
+	if len(runs) != 2 {
+		return usageError("%s are compared two at a time; there are %d", what, len(runs))
+	}
+	a, b := &runs[0].Manifest, &runs[1].Manifest
+	if a.ID == b.ID && a.Started.Equal(b.Started) {
+		return exitError{exitInvalid, errors.New("not comparable: A and B are the same run")}
+	}
+	if apart := summary.HostsApart(&a.Host, &b.Host, "A", "B"); apart != "" && !anyHost {
+		return exitError{exitInvalid, fmt.Errorf("not comparable: not the same machine: %s; --across-hosts compares nevertheless", apart)}
+	}
+	return nil
 }

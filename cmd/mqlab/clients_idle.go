@@ -5,6 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -16,7 +19,13 @@ import (
 	"github.com/mqlab/mqlab/internal/clients/idle"
 	"github.com/mqlab/mqlab/internal/clients/show"
 	"github.com/mqlab/mqlab/internal/guard"
+	"github.com/mqlab/mqlab/internal/plan"
+	"github.com/mqlab/mqlab/internal/run"
+	"github.com/mqlab/mqlab/internal/trial"
 )
+
+// idleScenario is the name that a measurement of clients that wait has in its run folder.
+const idleScenario = "clients-idle"
 
 // idleFlags are who waits, and for how long.
 type idleFlags struct {
@@ -36,7 +45,8 @@ this host allows one through which other programs can be seen.
 
 CPU compares libraries, bytes compare protocols.
 
-Exit codes: 0 done, 1 failed, 2 usage, 4 a client gave no figures.`,
+Exit codes: 0 done, 1 failed, 2 usage, 4 a client gave no figures, 130
+interrupted (what was measured so far is kept and reported).`,
 		Args: atMost(0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			o, err := f.options(cmd)
@@ -51,6 +61,7 @@ Exit codes: 0 done, 1 failed, 2 usage, 4 a client gave no figures.`,
 	flags.StringVar(&f.protocol, "protocol", agent.MQTT, "mqtt, amqp091, nats or redis")
 	flags.DurationVar(&f.keepAlive, "keepalive", time.Minute, "of MQTT")
 	flags.DurationVar(&f.length, "for", 3*time.Minute, "how long they wait")
+	flags.StringVar(&f.out, "out", runsDir, "folder that the run's folder is made in")
 	flags.BoolVar(&f.json, "json", false, "print JSON")
 	return cmd
 }
@@ -82,23 +93,30 @@ func (f *idleFlags) options(cmd *cobra.Command) (*idle.Options, error) {
 	return o, nil
 }
 
-// wait lets clients wait and shows what that cost.
+// wait lets clients wait, keeps what that cost in a run folder, and shows it.
 func (f *idleFlags) wait(ctx context.Context, stdout io.Writer, o *idle.Options) (err error) {
 	g, err := guard.Start()
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, g.Close()) }()
-	r, err := idle.Run(ctx, g, *o)
+	folder, err := run.Create(f.out, run.Manifest{
+		ID: run.NewID(), Scenario: idleScenario, Started: time.Now().UTC(), Command: commandLine(os.Args), Host: describeHost(), Plan: plan.Plan{Scenario: idleScenario},
+	})
 	if err != nil {
 		return err
 	}
-	format := "text"
-	if f.json {
-		format = "json"
+	o.Keep = func(r *idle.Result) error { return r.Write(folder.Dir()) }
+	r, stopped := idle.Run(ctx, g, *o)
+	interrupted := errors.Is(stopped, trial.ErrInterrupted)
+	if r == nil || stopped != nil && !interrupted {
+		return errors.Join(stopped, folder.Finish(nil))
 	}
-	if err := show.WriteIdle(stdout, format, r, false); err != nil {
+	if err := finishIdle(stdout, folder, r, formatOf(f.json)); err != nil {
 		return err
+	}
+	if interrupted {
+		return exitError{exitInterrupted, fmt.Errorf("interrupted; what was measured is in %s", folder.Dir())}
 	}
 	for _, c := range r.Clients {
 		if c.Invalid != "" {
@@ -106,4 +124,74 @@ func (f *idleFlags) wait(ctx context.Context, stdout io.Writer, o *idle.Options)
 		}
 	}
 	return nil
+}
+
+// finishIdle ends a run's folder, leaves a page to be opened in a browser there, and shows the result.
+func finishIdle(stdout io.Writer, folder *run.Writer, r *idle.Result, format string) error {
+	if err := folder.Finish(r); err != nil {
+		return err
+	}
+	m := folder.Manifest()
+	o := clientsShown(&m, folder.Dir())
+	page, err := os.Create(filepath.Join(folder.Dir(), "report.html"))
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(show.WriteIdle(page, htmlFormat, r, o), page.Close()); err != nil {
+		return err
+	}
+	o.Color = colours(stdout)
+	return show.WriteIdle(stdout, format, r, o)
+}
+
+// openIdle reads what waiting cost again; nil if the run is no such measurement.
+func openIdle(dir string, m *run.Manifest) (*idle.Result, error) {
+	if m.Scenario != idleScenario {
+		return nil, nil
+	}
+	r, err := idle.Load(dir)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, fmt.Errorf("%s: nothing was measured: the run ended before its clients began to wait", dir)
+	case err != nil:
+		return nil, fmt.Errorf("%s: %w", dir, err)
+	}
+	return r, nil
+}
+
+// showIdle shows what waiting cost again.
+func (f *reportFlags) showIdle(w io.Writer, r *idle.Result, o show.Options) error {
+	if f.trial > 0 || len(f.limits) > 0 || f.baseline != "" || f.junit != "" {
+		return usageError("clients that wait have no trials and no limits: leave out --trial, --limit, --baseline and --junit")
+	}
+	o.Color = colours(w)
+	return show.WriteIdle(w, f.format, r, o)
+}
+
+// compareIdle puts two runs of clients that wait side by side; false if none of the runs is one.
+func compareIdle(out io.Writer, format string, runs []*run.Run, anyHost bool) (is bool, err error) {
+	var results []*idle.Result
+	for _, r := range runs {
+		x, err := openIdle(r.Dir, &r.Manifest)
+		if err != nil {
+			return true, err
+		}
+		if x != nil {
+			results = append(results, x)
+		}
+	}
+	if len(results) == 0 {
+		return false, nil
+	}
+	if len(results) < len(runs) {
+		return true, exitError{exitInvalid, errors.New("not comparable: some runs are of clients that wait, others are not")}
+	}
+	if err := pairOf("runs of clients that wait", runs, anyHost); err != nil {
+		return true, err
+	}
+	c, err := idle.Compare(results[0], results[1])
+	if err != nil {
+		return true, exitError{exitInvalid, fmt.Errorf("not comparable: %w", err)}
+	}
+	return true, show.WriteIdleChanges(out, format, runs[0].Manifest.ID, runs[1].Manifest.ID, c, colours(out))
 }

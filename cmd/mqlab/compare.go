@@ -23,7 +23,8 @@ func newCompare() *cobra.Command {
 several runs have is compared with itself; where no subject is in two runs, all
 of one load are compared with each other. What differs besides the results
 (host, versions, configuration, parameters) is shown first. Two runs of clients
-are compared library by library, with the same payload and QoS.
+are compared library by library, with the same payload and QoS; two of clients
+that wait are put side by side.
 
 Exit codes: 0 compared, 1 failed, 2 usage, 4 not comparable: another load,
 guarantee or machine, or nothing valid; the reason is told.`,
@@ -47,6 +48,9 @@ guarantee or machine, or nothing valid; the reason is told.`,
 			}
 			out := cmd.OutOrStdout()
 			if is, err := compareClients(out, format, opened, anyHost); is {
+				return err
+			}
+			if is, err := compareIdle(out, format, opened, anyHost); is {
 				return err
 			}
 			var runs []*summary.Summary

@@ -73,6 +73,9 @@ func numbers(all []findings.Diagnosis) string {
 
 // diagnosed are the diagnoses of a run's trials.
 func (f *diagnoseFlags) diagnosed(dir string, r *run.Run) (all []findings.Diagnosis, err error) {
+	if r.Manifest.Scenario == idleScenario {
+		return nil, fmt.Errorf("%s: clients that wait have no messages: there is nothing to diagnose", dir)
+	}
 	libraries, err := openClients(dir, &r.Manifest)
 	if err != nil || libraries != nil {
 		return cells(libraries), err

@@ -62,6 +62,12 @@ be decided.`,
 			case c != nil:
 				return f.showClients(cmd.OutOrStdout(), c, clientsShown(&r.Manifest, dir))
 			}
+			if i, err := openIdle(dir, &r.Manifest); err != nil || i != nil {
+				if err != nil {
+					return err
+				}
+				return f.showIdle(cmd.OutOrStdout(), i, clientsShown(&r.Manifest, dir))
+			}
 			if j, err := openJitter(dir, &r.Manifest); err != nil || j != nil {
 				return f.showJitter(cmd.OutOrStdout(), j, &r.Manifest, err)
 			}

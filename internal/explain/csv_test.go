@@ -6,11 +6,29 @@ import (
 	"testing"
 
 	"github.com/mqlab/mqlab/internal/clients"
+	"github.com/mqlab/mqlab/internal/clients/idle"
 	"github.com/mqlab/mqlab/internal/clients/show"
 	"github.com/mqlab/mqlab/internal/explain"
 	"github.com/mqlab/mqlab/internal/report"
 	"github.com/mqlab/mqlab/internal/summary"
 )
+
+// TestColumnsOfIdleCSV: so are those of clients that wait.
+func TestColumnsOfIdleCSV(t *testing.T) {
+	var b strings.Builder
+	if err := show.WriteIdle(&b, "csv", new(idle.Result), show.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	head, err := csv.NewReader(strings.NewReader(b.String())).Read()
+	if err != nil || len(head) < 15 {
+		t.Fatalf("%d columns, %v", len(head), err)
+	}
+	for _, name := range head {
+		if _, ok := explain.Text(name); !ok {
+			t.Errorf("the column %s is not explained", name)
+		}
+	}
+}
 
 // TestColumnsOfClientsCSV: so are those of a comparison of client libraries, or they have a text of their own.
 func TestColumnsOfClientsCSV(t *testing.T) {

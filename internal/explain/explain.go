@@ -53,6 +53,7 @@ var sources = []source{
 	{"diagnosis", "JSON of diagnose", "JSON fields of mqlab diagnose", true, false},
 	{"clients_csv", "CSV of run clients", "Columns of CSV, and words of reports, of mqlab run clients", false, false},
 	{"clients", "JSON of run clients", "JSON fields of mqlab run clients", true, false},
+	{"idle", "JSON of run clients idle", "JSON fields of mqlab run clients idle, and of two of them compared", true, false},
 	{"jitter", "JSON of run jitter", "JSON fields of mqlab run jitter", true, false},
 	{"probe", "probe", "Questions of a probe, and words of its answers", false, false},
 	{"checks", "check", "Rules of mqlab check", false, false},

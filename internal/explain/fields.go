@@ -8,6 +8,7 @@ import (
 
 	"github.com/mqlab/mqlab/internal/capacity"
 	"github.com/mqlab/mqlab/internal/clients"
+	"github.com/mqlab/mqlab/internal/clients/idle"
 	"github.com/mqlab/mqlab/internal/diagnose"
 	"github.com/mqlab/mqlab/internal/findings"
 	"github.com/mqlab/mqlab/internal/gate"
@@ -23,7 +24,8 @@ type field struct {
 }
 
 // fields lists all fields of the JSON of report, with a gate, those that compare has besides, and those of other verbs: of diagnose below
-// "diagnosis", of run clients below "clients", of run jitter below "jitter".
+// "diagnosis", of run clients below "clients", of run clients idle below "idle", of
+// run jitter below "jitter".
 func fields() []field {
 	list := fieldsOf(reflect.TypeFor[summary.Summary](), "", nil)
 	list = append(list, field{path: "searches"})
@@ -43,6 +45,12 @@ func fields() []field {
 	}
 	list = fieldsOf(reflect.TypeFor[clients.Result](), "clients.", list)
 	list = fieldsOf(reflect.TypeFor[clients.Decision](), "clients.", list)
+	list = fieldsOf(reflect.TypeFor[idle.Result](), "idle.", list)
+	for _, f := range fieldsOf(reflect.TypeFor[idle.Changes](), "idle.", nil) {
+		if !slices.Contains(list, f) {
+			list = append(list, f)
+		}
+	}
 	return fieldsOf(reflect.TypeFor[jitter.Report](), "jitter.", list)
 }
 

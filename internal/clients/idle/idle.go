@@ -28,6 +28,7 @@ type Options struct {
 	For       time.Duration
 	Folder    string // that agents are built in
 	Say       func(string)
+	Keep      func(*Result) error // is given what is known so far, once a second and at the end
 }
 
 // Result is what was found out.
@@ -36,7 +37,9 @@ type Result struct {
 	Protocol  string            `json:"protocol"`
 	Broker    string            `json:"broker"`
 	KeepAlive int64             `json:"keep_alive_ns,omitempty"` // absent: the libraries' own
+	Planned   int64             `json:"planned_ns"`              // that they were to wait
 	Span      int64             `json:"span_ns"`                 // that they waited
+	Cut       bool              `json:"cut,omitempty"`           // it was ended before its time
 	Link      string            `json:"link"`                    // the backend, or why there is none and bytes are not known
 	Clients   []Client          `json:"clients"`
 	Skipped   []clients.Skipped `json:"skipped,omitempty"`
@@ -71,13 +74,14 @@ type waiting struct {
 	sent    traffic
 }
 
-// Run lets clients wait. What cannot be built is skipped and named; a client that fails is invalid.
+// Run lets clients wait. What cannot be built is skipped and named; a client that fails is invalid. If ctx ends before they have waited as
+// long as planned, the result is of the time that they did, together with the error; nil = they did not begin.
 func Run(ctx context.Context, g *guard.Guard, o Options) (r *Result, err error) {
 	subject, err := plan.ParseSubject(brokers[o.Protocol])
 	if err != nil {
 		return nil, fmt.Errorf("protocol %q: %w", o.Protocol, err)
 	}
-	r = &Result{Schema: 1, Protocol: o.Protocol}
+	r = &Result{Schema: 1, Protocol: o.Protocol, Planned: int64(o.For), Clients: []Client{}}
 	if o.Protocol == agent.MQTT {
 		r.KeepAlive = int64(o.KeepAlive)
 	}
@@ -114,7 +118,10 @@ func Run(ctx context.Context, g *guard.Guard, o Options) (r *Result, err error) 
 		}
 	}()
 	if len(here) == 0 {
-		return r, errors.New("no client library is there: make agents installs them")
+		return nil, errors.New("no client library is there: make agents installs them")
+	}
+	if err := clock.Pause(ctx, settle); err != nil {
+		return nil, err
 	}
 	return r, o.measure(ctx, w, r, here)
 }
@@ -145,11 +152,11 @@ func (o *Options) start(ctx context.Context, g *guard.Guard, w *world, r *Result
 	return here
 }
 
-// measure reads what clients have used before and after they have waited.
+// keepEvery is how often what is known so far is kept, so that a run that is killed has lost a second.
+const keepEvery = time.Second
+
+// measure reads what clients have used before they wait, and again and again while they do.
 func (o *Options) measure(ctx context.Context, w *world, r *Result, here []*waiting) error {
-	if err := clock.Pause(ctx, settle); err != nil {
-		return err
-	}
 	o.Say(fmt.Sprintf("%d clients wait for %v", len(here), o.For))
 	began := clock.Now()
 	seen := w.traffic()
@@ -158,23 +165,44 @@ func (o *Options) measure(ctx context.Context, w *world, r *Result, here []*wait
 			c.before, c.sent = c.process.Usage(), seen[c.device]
 		}
 	}
-	if err := clock.Pause(ctx, o.For); err != nil {
-		return err
-	}
-	r.Span = clock.Now() - began
-	minutes := time.Duration(r.Span).Minutes()
-	seen = w.traffic()
-	for _, c := range here {
-		if c.Invalid == "" {
-			used := c.process.Usage().Sub(c.before)
-			c.CPU, c.Wakeups, c.Memory = new(float64(used.CPU)/minutes), new(float64(used.Voluntary)/minutes), c.process.Memory()
-			if now, ok := seen[c.device]; ok && c.device != 0 {
-				c.Bytes, c.Packets = new(float64(now.bytes-c.sent.bytes)/minutes), new(float64(now.packets-c.sent.packets)/minutes)
-			}
+	for end := began + int64(o.For); ; {
+		stopped := clock.Pause(ctx, min(keepEvery, time.Duration(end-clock.Now())))
+		now := clock.Now()
+		r.Span, r.Cut = now-began, now < end
+		r.figures(w, here)
+		if err := o.Keep(r); err != nil || stopped != nil || !r.Cut {
+			return errors.Join(err, stopped)
 		}
+	}
+}
+
+// figures are those of the time since clients began to wait.
+func (r *Result) figures(w *world, here []*waiting) {
+	minutes := time.Duration(r.Span).Minutes()
+	seen := w.traffic()
+	r.Clients = r.Clients[:0]
+	for _, c := range here {
+		c.figures(minutes, seen)
 		r.Clients = append(r.Clients, c.Client)
 	}
-	return nil
+}
+
+func (c *waiting) figures(minutes float64, seen map[uint64]traffic) {
+	if c.Invalid != "" {
+		return
+	}
+	now := c.process.Usage()
+	switch known := c.before.ThreadNumber > 0; {
+	case known && now.ThreadNumber == 0:
+		c.Client = Client{Name: c.Name, Language: c.Language, Library: c.Library, Version: c.Version, Invalid: "it ended while it waited"}
+		return
+	case known:
+		used := now.Sub(c.before)
+		c.CPU, c.Wakeups, c.Memory = new(float64(used.CPU)/minutes), new(float64(used.Voluntary)/minutes), c.process.Memory()
+	}
+	if now, ok := seen[c.device]; ok && c.device != 0 {
+		c.Bytes, c.Packets = new(float64(now.bytes-c.sent.bytes)/minutes), new(float64(now.packets-c.sent.packets)/minutes)
+	}
 }
 
 func address(text string) (host string, port int, err error) {
