@@ -153,6 +153,9 @@ func TestLimits(t *testing.T) {
 	for text, want := range map[string]string{
 		"p99 < 5ms": "", "lost = 0": "", "achieved >= 98 %": "",
 		"p99 <= baseline * 2": "a search compares with no other run", "nats: lost = 0": "for every subject", "p98 < 1ms": "there is no figure",
+		"p99 > 50ms": "write response_p99 < a number", "achieved < 98 %": "write achieved >= a number", "lost = 5": "write lost < a number",
+		"delivered = 0": "write delivered >= a number", "lost >= 1": "no limit that a larger value breaks", "lost <= 0": "", "achieved >= 100 %": "",
+		"p99 < 0ms": "nothing keeps", "lost < 0": "nothing keeps", "achieved >= 150 %": "nothing keeps", "achieved > 100 %": "nothing keeps",
 	} {
 		err := capacity.Check(text)
 		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {

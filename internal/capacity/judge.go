@@ -1,6 +1,7 @@
 package capacity
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -84,6 +85,23 @@ func Check(text string) error {
 		return errBaseline
 	case l.Subject != "":
 		return errSubject
+	}
+	return sense(&l)
+}
+
+// sense refuses limits that more load does not break, and those that nothing keeps: a search would end at its edge with either.
+func sense(l *gate.Limit) error {
+	m, upper := &l.Metric, l.Op == gate.Less || l.Op == gate.AtMost
+	better := "<"
+	if m.Higher {
+		better = ">="
+	}
+	switch {
+	case l.Op == gate.Equal && (m.Higher || l.Value != 0), l.Op != gate.Equal && m.Higher == upper:
+		return fmt.Errorf("%q is no limit that a larger value breaks, which is what a search looks for: write %s %s a number", l.Text, m.Name, better)
+	case upper && l.Value == 0 && (l.Op == gate.Less || m.Unit == summary.Nanoseconds),
+		!upper && m.Unit == summary.Part && (l.Value > 1 || l.Op == gate.More && l.Value == 1):
+		return fmt.Errorf("nothing keeps %q", l.Text)
 	}
 	return nil
 }

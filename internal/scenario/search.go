@@ -96,6 +96,7 @@ func (s *Scenario) Searches() bool {
 // completeSearch fills in what is not written.
 func (s *Scenario) completeSearch() {
 	x := &s.Search
+	absent := func(key string) bool { return s.at[key] == (Pos{}) }
 	if x.Vary == "" {
 		x.Vary = "rate"
 	}
@@ -103,17 +104,17 @@ func (s *Scenario) completeSearch() {
 		if v.name != x.Vary {
 			continue
 		}
-		if x.From.Value == 0 {
+		if x.From.Value == 0 && absent("search.from") {
 			x.From = Amount{v.from, v.unit}
 		}
-		if x.Vary == "payload" && s.at["search.from"] == (Pos{}) && s.Load.Payload.Form == "json" {
+		if x.Vary == "payload" && absent("search.from") && s.Load.Payload.Form == "json" {
 			x.From.Value = max(x.From.Value, float64(stamp.JSONSize))
 		}
-		if x.To.Value == 0 {
+		if x.To.Value == 0 && absent("search.to") {
 			x.To = Amount{max(v.to, x.From.Value), v.unit}
 		}
 	}
-	if x.Step == 0 {
+	if x.Step == 0 && absent("search.step") {
 		x.Step = 0.05
 	}
 	if x.Confirm == 0 {
