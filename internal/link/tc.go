@@ -195,6 +195,9 @@ func tcNumber(text string) (v float64, unit string, err error) {
 	if end < 0 {
 		end = len(text)
 	}
+	if text == "" {
+		return 0, "", errors.New("no value follows it, such as 300ms, 5% or 256kbit")
+	}
 	if v, err = strconv.ParseFloat(text[:end], 64); err != nil || math.IsInf(v, 0) {
 		return 0, "", fmt.Errorf("%q does not begin with a number", text)
 	}

@@ -37,7 +37,7 @@ func TestParseTCRefuses(t *testing.T) {
 		"":                          "there are no options of netem",
 		"tc qdisc add netem":        "there are no options of netem",
 		"delays 5ms":                `"delays" is no option of netem`,
-		"delay":                     `delay: "" does not begin with a number`,
+		"delay":                     `delay: no value follows it, such as 300ms, 5% or 256kbit`,
 		"delay 5 parsecs":           `"parsecs" is no option`,
 		"delay 5fortnights":         `delay: "5fortnights" is no time`,
 		"delay 5h":                  "is no time",

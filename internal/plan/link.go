@@ -54,6 +54,8 @@ func (r *resolver) link(p *scenario.Point) Link {
 		override(params, p, "network."+link.Direction(d).String()+".", own)
 		if err := params.Validate(); err != nil {
 			r.problems.Add(p.At("network"), "network", "%s: %v", link.Direction(d), err)
+		} else if err := link.RefusedByStreams(l.Backend, link.Direction(d), *params); err != nil {
+			r.problems.Add(p.At("network.backend"), "network.backend", "%v", err)
 		}
 	}
 	if l.Name != ownLink && (before.Up != l.Up || before.Down != l.Down) {

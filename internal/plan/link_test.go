@@ -121,20 +121,23 @@ func TestLink(t *testing.T) {
 
 func TestLinkProblems(t *testing.T) {
 	for text, want := range map[string]string{
-		"network: {link: lpwam}":                                     `network.link: there is no link "lpwam"; there are lpwan,`,
-		"network: {link: none, loss: 5%}":                            "network.link: is none, though figures of a link are written",
-		"network: {backend: tun}":                                    "network.backend: there is no link to make: set network.link",
-		"network: {link: lpwan, backend: wifi}":                      `network.backend: "wifi" is unknown`,
-		"network: {link: lpwan, loss: 120%}":                         `network.loss: "120%" is more than all`,
-		"network: {link: lpwan, loss: 5 dB}":                         `network.loss: "5 dB" is no share: write 5% or 0.05`,
-		"network: {link: lpwan, up: {rate: 256kB/s}}":                `network.up.rate: "256kB/s" is no capacity: write 256kbit/s`,
-		"network: {link: lpwan, up: {rate: 1bit/s}}":                 "is out of range: 8bit/s to 1000Gbit/s",
-		"network: {delay: 5ms, queue: 10KB}":                         "network: up: queue_bytes without rate_bits_per_second",
-		"network: {link: lpwan, burst: 0.5}":                         `network.burst: "0.5" is no mean number of packets`,
-		"network: {link: lpwan, latency: 5ms}":                       "network.latency: unknown key",
-		"network: {congestion_control: reno}":                        "network.congestion_control: is that of a link's ends",
-		"network: {link: lpwan, toxiproxy: 'http://localhost:8474'}": "network.toxiproxy: is for backend toxiproxy",
-		"matrix: {network.link: [lpwan, moon]}":                      `network.link: there is no link "moon"`,
+		"network: {link: lpwam}":                                           `network.link: there is no link "lpwam"; there are lpwan,`,
+		"network: {link: none, loss: 5%}":                                  "network.link: is none, though figures of a link are written",
+		"network: {link: lpwan, backend: proxy}":                           "network.backend: option loss (up): backend proxy carries streams",
+		"network: {delay: 5ms, down: {rate: 1Mbit/s}, backend: toxiproxy}": "network.backend: option rate (down): backend toxiproxy limits each connection",
+		"network: {link: lpwan, forget: 5s}":                               "network.backend: option loss (up): backend proxy carries streams",
+		"network: {backend: tun}":                                          "network.backend: there is no link to make: set network.link",
+		"network: {link: lpwan, backend: wifi}":                            `network.backend: "wifi" is unknown`,
+		"network: {link: lpwan, loss: 120%}":                               `network.loss: "120%" is more than all`,
+		"network: {link: lpwan, loss: 5 dB}":                               `network.loss: "5 dB" is no share: write 5% or 0.05`,
+		"network: {link: lpwan, up: {rate: 256kB/s}}":                      `network.up.rate: "256kB/s" is no capacity: write 256kbit/s`,
+		"network: {link: lpwan, up: {rate: 1bit/s}}":                       "is out of range: 8bit/s to 1000Gbit/s",
+		"network: {delay: 5ms, queue: 10KB}":                               "network: up: queue_bytes without rate_bits_per_second",
+		"network: {link: lpwan, burst: 0.5}":                               `network.burst: "0.5" is no mean number of packets`,
+		"network: {link: lpwan, latency: 5ms}":                             "network.latency: unknown key",
+		"network: {congestion_control: reno}":                              "network.congestion_control: is that of a link's ends",
+		"network: {link: lpwan, toxiproxy: 'http://localhost:8474'}":       "network.toxiproxy: is for backend toxiproxy",
+		"matrix: {network.link: [lpwan, moon]}":                            `network.link: there is no link "moon"`,
 	} {
 		_, err := plan.Resolve(scenario.Decode("test.yaml", []byte("subjects: [mochi]\n"+text)), plan.Options{Seed: 1})
 		if err == nil || !strings.Contains(err.Error(), want) {

@@ -60,9 +60,9 @@ const (
 	Auto      = "auto"
 	Tun       = "tun"
 	Netstack  = "netstack"
-	Proxy     = "proxy"
+	Proxy     = link.StreamProxy
 	NetEm     = "netem"
-	Toxiproxy = "toxiproxy"
+	Toxiproxy = link.StreamToxiproxy
 )
 
 // Options say what to open.

@@ -98,19 +98,8 @@ func streamed(d link.Direction, p link.Params) (link.Params, error) {
 	if err := p.Validate(); err != nil {
 		return p, fmt.Errorf("%s: %w", d, err)
 	}
-	for _, o := range []struct {
-		name string
-		set  bool
-	}{
-		{"loss", p.Loss > 0},
-		{"duplicate", p.Duplicate > 0},
-		{"corrupt", p.Corrupt > 0},
-		{"mode netem", p.Mode == link.NetEm},
-		{"order link", p.Order == link.OrderLink},
-	} {
-		if o.set {
-			return p, fmt.Errorf("option %s (%s): backend proxy carries streams, where there are no packets to do that to; use backend tun or netstack", o.name, d)
-		}
+	if err := link.RefusedByStreams(link.StreamProxy, d, p); err != nil {
+		return p, err
 	}
 	p.Order = link.OrderFlow
 	return p, nil

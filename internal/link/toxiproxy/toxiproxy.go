@@ -98,25 +98,8 @@ func check(up, down link.Params) error {
 		if err := p.Validate(); err != nil {
 			return fmt.Errorf("%s: %w", link.Direction(d), err)
 		}
-		for _, o := range []struct {
-			name string
-			set  bool
-			why  string
-		}{
-			{"loss", p.Loss > 0, "carries streams, where no packet can be lost"},
-			{"duplicate", p.Duplicate > 0, "carries streams, where there are no packets"},
-			{"corrupt", p.Corrupt > 0, "carries streams, where there are no packets"},
-			{"mode netem", p.Mode == link.NetEm, "has no queue"},
-			{"order link", p.Order == link.OrderLink, "orders each connection by itself"},
-			{"rate", p.Rate > 0, "limits each connection by itself, not the link"},
-			{"correlation", p.Correlation > 0, "draws each delay by itself"},
-			{"distribution " + string(p.Distribution), p.Distribution != "" && p.Distribution != link.Uniform, "knows uniform jitter only"},
-			{"delay", p.Delay%time.Millisecond != 0, "counts whole milliseconds"},
-			{"jitter", p.Jitter%time.Millisecond != 0, "counts whole milliseconds"},
-		} {
-			if o.set {
-				return fmt.Errorf("option %s (%s): backend toxiproxy %s; use backend tun or netstack", o.name, link.Direction(d), o.why)
-			}
+		if err := link.RefusedByStreams(link.StreamToxiproxy, link.Direction(d), p); err != nil {
+			return err
 		}
 	}
 	return nil
