@@ -61,6 +61,7 @@ var children = map[string]child{
 	"lab-few-idle":      labIdle(fewIdle),
 	"lab-many-idle":     labIdle(manyIdle),
 	"lab-most-idle":     labIdle(mostIdle),
+	"lab-crew-idle":     labCrew(crewIdle, crewSize),
 	"lab-crowd":         labCrowd,
 	"paho-mqtt-publish": pahoPublish,
 	"paho-mqtt-receive": pahoReceive,

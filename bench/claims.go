@@ -88,9 +88,14 @@ func digits(v float64) string {
 	return strconv.FormatFloat(v, 'g', 3, 64)
 }
 
+// peerSite is the C program peer, on another core than a generator that is compared with plain C.
 func peerSite(scheme string, args ...string) func(ctx context.Context, r *rig) (site, error) {
+	return peerOn(peerCore, scheme, args...)
+}
+
+func peerOn(core int, scheme string, args ...string) func(ctx context.Context, r *rig) (site, error) {
 	return func(ctx context.Context, r *rig) (site, error) {
-		address, stop, err := r.peer(ctx, args...)
+		address, stop, err := r.peer(ctx, core, args...)
 		return site{scheme + "://" + address, stop}, err
 	}
 }

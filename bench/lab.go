@@ -6,11 +6,10 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"os"
 	"strings"
 	"sync"
 	"time"
-
-	"github.com/prometheus/procfs"
 
 	"github.com/mqlab/mqlab/internal/clock"
 	"github.com/mqlab/mqlab/internal/hist"
@@ -180,19 +179,10 @@ func labIdle(n int) child {
 			return figures{}, err
 		}
 		time.Sleep(span) // what comes back by itself is there then
-		s, err := status()
+		s, err := status(os.Getpid())
 		if err != nil {
 			return figures{}, err
 		}
 		return figures{Memory: s.RssAnon, Held: s.VmRSS, Peak: s.VmHWM}, w.Close()
 	}
-}
-
-// status is what the kernel tells of this process.
-func status() (procfs.ProcStatus, error) {
-	self, err := procfs.Self()
-	if err != nil {
-		return procfs.ProcStatus{}, err
-	}
-	return self.NewStatus()
 }

@@ -23,6 +23,7 @@ import (
 	"time"
 
 	"github.com/mqlab/mqlab/internal/broker"
+	"github.com/mqlab/mqlab/internal/crew"
 	"github.com/mqlab/mqlab/internal/guard"
 )
 
@@ -56,7 +57,7 @@ func bench(args []string) int {
 }
 
 // hiddenVerbs are what this program starts itself again for.
-var hiddenVerbs = guard.Verbs{broker.Verb: broker.Main, childVerb: childMain}
+var hiddenVerbs = guard.Verbs{broker.Verb: broker.Main, childVerb: childMain, crew.Verb: crew.Main}
 
 type options struct {
 	out      io.Writer

@@ -28,8 +28,10 @@ const (
 	fewIdle     = 1000 // connections
 	manyIdle    = 9000
 	mostIdle    = 19_000 // what a limit of 20,000 open files leaves room for
-	devices     = 1000   // connections that publish in turn; the C client has it as DEVICES
-	carriers    = 20     // AMQP connections that publish in turn
+	crewIdle    = 50_000 // of several processes
+	crewSize    = 3
+	devices     = 1000 // connections that publish in turn; the C client has it as DEVICES
+	carriers    = 20   // AMQP connections that publish in turn
 	crowd       = 10_000
 	shallow     = 64 // commands of a pipeline
 	deep        = 512
@@ -88,8 +90,8 @@ func (r *rig) say(format string, args ...any) {
 // close ends whatever is left.
 func (r *rig) close() error { return r.guard.Close() }
 
-// peer starts the C program peer and returns the address it listens on; stop ends it.
-func (r *rig) peer(ctx context.Context, args ...string) (address string, stop func(), err error) {
+// peer starts the C program peer on a core and returns the address it listens on; stop ends it.
+func (r *rig) peer(ctx context.Context, core int, args ...string) (address string, stop func(), err error) {
 	cmd := exec.CommandContext(ctx, filepath.Join(r.dir, "peer"), args...)
 	cmd.Stderr = os.Stderr
 	in, err := cmd.StdinPipe()
@@ -100,7 +102,7 @@ func (r *rig) peer(ctx context.Context, args ...string) (address string, stop fu
 	if err != nil {
 		return "", nil, err
 	}
-	if err := onCore(peerCore, cmd.Start); err != nil {
+	if err := onCore(core, cmd.Start); err != nil {
 		return "", nil, err
 	}
 	stop = func() {

@@ -159,12 +159,14 @@ func idleMemory(ctx context.Context, r *rig, s site, round int) (float64, error)
 	return (float64(many.Memory) - float64(few.Memory)) / (manyIdle - fewIdle), err
 }
 
-// heldMemory is what a process with that many idle connections holds.
-func heldMemory(ctx context.Context, r *rig, s site, _ int) (float64, error) {
-	const mib = 1 << 20
-	f, err := r.run(ctx, "lab-most-idle", s.url)
-	r.say("  %.1f MiB resident, %.1f MiB of it its own; %.1f MiB at most while connecting", float64(f.Held)/mib, float64(f.Memory)/mib, float64(f.Peak)/mib)
-	return float64(f.Held) / mib, err
+// heldMemory is what a child's process with idle connections holds.
+func heldMemory(child string) func(ctx context.Context, r *rig, s site, _ int) (float64, error) {
+	return func(ctx context.Context, r *rig, s site, _ int) (float64, error) {
+		const mib = 1 << 20
+		f, err := r.run(ctx, child, s.url)
+		r.say("  %.1f MiB resident, %.1f MiB of it its own; %.1f MiB at most while connecting", float64(f.Held)/mib, float64(f.Memory)/mib, float64(f.Peak)/mib)
+		return float64(f.Held) / mib, err
+	}
 }
 
 // lateness is how late a child's messages left, in microseconds.

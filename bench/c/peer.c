@@ -1,10 +1,11 @@
 // peer is the other end of a generator: a broker that only swallows, or that only sends, at little cost.
 //
-//   peer drain mqtt              accepts, confirms subscriptions, answers pings, swallows what is published
+//   peer drain mqtt [PROCESSES]  accepts, confirms subscriptions, answers pings, swallows what is published
 //   peer drain nats              the same for NATS
 //   peer drain amqp              the same for AMQP 0-9-1, without subscriptions
 //   peer blast RUN BYTES         an MQTT broker that sends stamped messages of BYTES (payload) to whoever subscribes
 //
+// Several processes listen at one port, and hold more connections than the files that one may open.
 // It prints the port it listens on (loopback), and ends when its standard input does.
 #define _GNU_SOURCE
 #include "stamp.h"
@@ -166,12 +167,28 @@ static void accept_all(int listener) {
 	}
 }
 
-static int listen_loopback(void) {
-	int fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-	struct sockaddr_in a = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+// listen_loopback listens at a port, beside others that do so; 0 becomes one that is free.
+static int listen_loopback(in_port_t *port) {
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0), one = 1;
+	struct sockaddr_in a = {.sin_family = AF_INET, .sin_port = *port, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
 	socklen_t size = sizeof a;
+	if (setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &one, sizeof one)) die("SO_REUSEPORT");
 	if (bind(fd, (void *)&a, size) || listen(fd, 4096) || getsockname(fd, (void *)&a, &size)) die("listen");
-	printf("%d\n", ntohs(a.sin_port));
+	*port = a.sin_port;
+	return fd;
+}
+
+// listen_all returns the listener of this process, which becomes several, and the first of them prints the port.
+static int listen_all(int processes) {
+	in_port_t port = 0;
+	int fd = listen_loopback(&port);
+	while (--processes > 0) {
+		int another = listen_loopback(&port);
+		int first = fork();
+		close(first ? another : fd);
+		if (!first) return another;
+	}
+	printf("%d\n", ntohs(port));
 	fflush(stdout);
 	return fd;
 }
@@ -211,8 +228,10 @@ static void serve(int listener) {
 }
 
 int main(int argc, char **argv) {
+	int processes = 1;
 	hear = mqtt;
-	if (argc == 3 && !strcmp(argv[1], "drain")) {
+	if ((argc == 3 || argc == 4) && !strcmp(argv[1], "drain")) {
+		if (argc == 4) processes = atoi(argv[3]);
 		if (!strcmp(argv[2], "nats")) hear = nats;
 		if (!strcmp(argv[2], "amqp")) hear = amqp;
 	} else if (argc == 4 && !strcmp(argv[1], "blast")) {
@@ -221,12 +240,12 @@ int main(int argc, char **argv) {
 		payload_size = strtoul(argv[3], 0, 10);
 		if (payload_size < STAMP_SIZE || payload_size > BLOCK_SIZE / 2) return 2;
 	} else {
-		fprintf(stderr, "usage: peer drain mqtt|nats|amqp | peer blast RUN BYTES\n");
+		fprintf(stderr, "usage: peer drain mqtt|nats|amqp [PROCESSES] | peer blast RUN BYTES\n");
 		return 2;
 	}
 	more_files();
+	int listener = listen_all(processes);
 	epoll = epoll_create1(EPOLL_CLOEXEC);
-	int listener = listen_loopback();
 	struct epoll_event input = {.events = EPOLLIN, .data.ptr = 0}, incoming = {.events = EPOLLIN, .data.ptr = &epoll};
 	if (epoll_ctl(epoll, EPOLL_CTL_ADD, 0, &input) || epoll_ctl(epoll, EPOLL_CTL_ADD, listener, &incoming)) die("epoll_ctl");
 	serve(listener);
