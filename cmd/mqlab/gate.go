@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"io/fs"
 	"os"
 	"slices"
 
@@ -42,6 +43,9 @@ type judge struct {
 // ready opens the baseline. Limits that refer to one need it.
 func (f *gateFlags) ready(limits []gate.Limit) (*judge, error) {
 	j := &judge{gateFlags: *f, limits: limits}
+	if err := canWrite(f.junit); err != nil {
+		return nil, usageError("--junit %s: %w", f.junit, err)
+	}
 	switch {
 	case f.baseline != "":
 		r, err := run.Open(f.baseline)
@@ -54,6 +58,24 @@ func (f *gateFlags) ready(limits []gate.Limit) (*judge, error) {
 		return nil, usageError("limit %q needs a run to compare with: give --baseline RUN", limits[i].Text)
 	}
 	return j, nil
+}
+
+// canWrite tells before a run whether a file can be written after it, and leaves no trace; "" = no file.
+func canWrite(name string) error {
+	if name == "" {
+		return nil
+	}
+	_, err := os.Lstat(name)
+	isNew := errors.Is(err, fs.ErrNotExist)
+	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE, 0o644)
+	if err != nil {
+		return plainly(err)
+	}
+	err = f.Close()
+	if isNew {
+		err = errors.Join(err, os.Remove(name))
+	}
+	return err
 }
 
 // evaluate checks the limits, and writes the JUnit file if one is wanted.

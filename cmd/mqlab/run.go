@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -179,7 +180,10 @@ func (r *runner) trial(ctx context.Context, lab *trial.Lab, live *live, folder *
 	live.begin(t)
 	r.metrics.Begin(t)
 	record, err := lab.Run(ctx, t, out)
-	if err != nil {
+	switch {
+	case errors.Is(err, syscall.ENOSPC):
+		return fmt.Errorf("trial %d: the disk of %s is full: free some space, then run again (what was measured before is kept)", t.ID, folder.Dir())
+	case err != nil:
 		return err
 	}
 	live.end(record)
