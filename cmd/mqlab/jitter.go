@@ -278,7 +278,7 @@ func (f *jitterFlags) run(ctx context.Context, stdout io.Writer, s *jitter.Suite
 	if err := errors.Join(folder.Finish(r), writeJitterPage(folder.Dir(), r, &m)); err != nil {
 		return err
 	}
-	if err := showJitter(stdout, r, &m, formatOf(f.json)); err != nil {
+	if err := showJitter(stdout, r, &m, formatOf(f.json), english); err != nil {
 		return err
 	}
 	if stopped != nil {
@@ -312,18 +312,23 @@ func openJitter(dir string, m *run.Manifest) (*jitter.Report, error) {
 	return jitter.NewReport(m.ID, m.Started, *p, trials), nil
 }
 
-func showJitter(w io.Writer, r *jitter.Report, m *run.Manifest, format string) error {
+// english is the language of what is shown while nobody asks for another.
+const english = "en"
+
+func showJitter(w io.Writer, r *jitter.Report, m *run.Manifest, format, language string) error {
 	switch format {
 	case "json":
 		e := json.NewEncoder(w)
 		e.SetIndent("", "  ")
 		e.SetEscapeHTML(false)
 		return e.Encode(r)
+	case "csv":
+		return jitter.CSV(w, r)
 	case "markdown", htmlFormat:
-		return jitter.Page(w, format, r, m.Command, explained)
+		return jitter.Page(w, format, r, language, m.Command, explained)
 	}
 	width := terminalWidth(w)
-	return jitter.Text(w, r, func(head, text string) { printWrapped(w, head, text, width) })
+	return jitter.Text(w, r, language, func(head, text string) { printWrapped(w, head, text, width) })
 }
 
 // writeJitterPage leaves the report in the run's folder, to be opened in a browser.
@@ -332,7 +337,7 @@ func writeJitterPage(dir string, r *jitter.Report, m *run.Manifest) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(jitter.Page(f, htmlFormat, r, m.Command, explained), f.Close())
+	return errors.Join(jitter.Page(f, htmlFormat, r, english, m.Command, explained), f.Close())
 }
 
 // jitterVerdict is an error if a case has no valid round.
@@ -357,8 +362,8 @@ func (f *reportFlags) showJitter(w io.Writer, r *jitter.Report, m *run.Manifest,
 	if err != nil {
 		return err
 	}
-	if !slices.Contains([]string{"text", "json", "markdown", htmlFormat}, f.format) || f.trial > 0 || len(f.limits) > 0 {
-		return usageError("a measurement of jitter is shown as text, json, markdown or html, as a whole")
+	if f.trial > 0 || len(f.limits) > 0 || f.baseline != "" || f.junit != "" {
+		return usageError("a measurement of jitter is shown as a whole and has no limits: leave out --trial, --limit, --baseline and --junit")
 	}
-	return showJitter(w, r, m, f.format)
+	return showJitter(w, r, m, f.format, f.language)
 }

@@ -78,7 +78,7 @@ be decided.`,
 	flags.StringVar(&f.format, "format", "text", "one of "+strings.Join(formats(), ", "))
 	flags.StringVar(&f.root, "out", runsDir, "folder of run folders, to find the latest in")
 	flags.BoolVar(&f.trials, "trials", false, "show every trial (of client libraries: every payload)")
-	flags.StringVar(&f.language, "lang", "en", "of findings, and of the traps of client libraries: en, zh")
+	flags.StringVar(&f.language, "lang", "en", "of findings, measurements of jitter, and traps of client libraries: en, zh")
 	flags.IntVar(&f.trial, "trial", 0, "show trial `N` only")
 	flags.StringVar(&f.histogram, "histogram", "", "of --trial: the percentile distribution (.hgrm, in microseconds) of `METRIC`, such as service")
 	flags.Lookup("histogram").NoOptDefVal = ledger.Response.String()

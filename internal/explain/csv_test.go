@@ -9,6 +9,7 @@ import (
 	"github.com/mqlab/mqlab/internal/clients/idle"
 	"github.com/mqlab/mqlab/internal/clients/show"
 	"github.com/mqlab/mqlab/internal/explain"
+	"github.com/mqlab/mqlab/internal/jitter"
 	"github.com/mqlab/mqlab/internal/report"
 	"github.com/mqlab/mqlab/internal/summary"
 )
@@ -21,6 +22,23 @@ func TestColumnsOfIdleCSV(t *testing.T) {
 	}
 	head, err := csv.NewReader(strings.NewReader(b.String())).Read()
 	if err != nil || len(head) < 15 {
+		t.Fatalf("%d columns, %v", len(head), err)
+	}
+	for _, name := range head {
+		if _, ok := explain.Text(name); !ok {
+			t.Errorf("the column %s is not explained", name)
+		}
+	}
+}
+
+// TestColumnsOfJitterCSV: so are those of cases of jitter.
+func TestColumnsOfJitterCSV(t *testing.T) {
+	var b strings.Builder
+	if err := jitter.CSV(&b, new(jitter.Report)); err != nil {
+		t.Fatal(err)
+	}
+	head, err := csv.NewReader(strings.NewReader(b.String())).Read()
+	if err != nil || len(head) < 50 {
 		t.Fatalf("%d columns, %v", len(head), err)
 	}
 	for _, name := range head {

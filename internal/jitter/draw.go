@@ -32,9 +32,9 @@ func (p *printer) overTime(o *Round) {
 		}
 		return b.String()
 	}
-	p.say("  over time  max %s\n", row(func(s *Slot) int64 { return s.Max }))
+	p.say("%smax %s\n", p.label("over time"), row(func(s *Slot) int64 { return s.Max }))
 	p.say("             p50 %s\n", row(func(s *Slot) int64 { return s.P50 }))
-	p.say("                 %s; ▁ is %s, █ is %s\n", Duration(float64(slots[len(slots)-1].To)), Duration(low), Duration(high))
+	p.say("                 %s\n", p.in.say("%s; ▁ is %s, █ is %s", Duration(float64(slots[len(slots)-1].To)), Duration(low), Duration(high)))
 }
 
 var levels = []rune("▁▂▃▄▅▆▇█")
@@ -84,14 +84,14 @@ func (p *printer) histogram(bins []Bin, count uint64) {
 		most = max(most, b.Count)
 	}
 	for i, b := range bins {
-		head := ""
+		head := p.label("")
 		if i == 0 {
-			head = "histogram"
+			head = p.label("histogram")
 		}
 		bar := strings.Repeat("█", int(math.Round(float64(b.Count)/float64(most)*32)))
 		if bar == "" && b.Count > 0 {
 			bar = "▏"
 		}
-		p.say("%s\n", strings.TrimRight(fmt.Sprintf("  %-9s %8s – %-8s %s %s", head, Duration(float64(b.From)), Duration(float64(b.To)), bar, share(b.Count, count)), " "))
+		p.say("%s\n", strings.TrimRight(fmt.Sprintf("%s%8s – %-8s %s %s", head[:len(head)-1], Duration(float64(b.From)), Duration(float64(b.To)), bar, share(b.Count, count)), " "))
 	}
 }

@@ -51,7 +51,7 @@ func TestReport(t *testing.T) {
 		t.Errorf("%s: %s", o.Validity, o.Why)
 	}
 	var b bytes.Buffer
-	if err := Text(&b, r, func(head, text string) { b.WriteString(head + text + "\n") }); err != nil {
+	if err := Text(&b, r, "en", func(head, text string) { b.WriteString(head + text + "\n") }); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"sleepy", "100 ms (50 %), 200 ms (50 %)", "failed     it ended", "gone: no compiler", "loop=sleep", "over time  max", "lost"} {
@@ -60,7 +60,7 @@ func TestReport(t *testing.T) {
 		}
 	}
 	var page bytes.Buffer
-	if err := Page(&page, "html", r, []string{"mqlab", "run", "jitter"}, nil); err != nil {
+	if err := Page(&page, "html", r, "en", []string{"mqlab", "run", "jitter"}, nil); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -11,9 +11,9 @@ import (
 	"github.com/mqlab/mqlab/internal/summary"
 )
 
-// Text writes a report for people. wrap prints a paragraph behind a head, as wide as the screen.
-func Text(w io.Writer, r *Report, wrap func(head, text string)) error {
-	p := &printer{w: w, wrap: wrap}
+// Text writes a report for people, in a language of diagnose.Languages. wrap prints a paragraph behind a head, as wide as the screen.
+func Text(w io.Writer, r *Report, language string, wrap func(head, text string)) error {
+	p := &printer{w: w, wrap: wrap, in: tongue(language)}
 	p.head(r)
 	p.roundTrips(r)
 	p.others(r)
@@ -23,7 +23,7 @@ func Text(w io.Writer, r *Report, wrap func(head, text string)) error {
 	p.undecided(r)
 	for _, s := range r.Not {
 		p.say("\n")
-		p.wrap("", fmt.Sprintf("Not measured: %s: %s", s.Name, s.Why))
+		p.wrap("", p.in.say("Not measured: %s: %s", s.Name, s.Why))
 	}
 	return p.err
 }
@@ -31,6 +31,7 @@ func Text(w io.Writer, r *Report, wrap func(head, text string)) error {
 type printer struct {
 	w    io.Writer
 	wrap func(head, text string)
+	in   tongue
 	err  error
 }
 
@@ -58,19 +59,23 @@ func (p *printer) table(rows [][]string) {
 
 // head says what all cases have in common.
 func (p *printer) head(r *Report) {
-	p.wrap("", r.Head())
-	p.wrap("", "Topics "+r.Topics.Request+" and "+r.Topics.Answer+"; echo "+r.Echo+".")
+	p.wrap("", r.head(p.in))
+	p.wrap("", r.topics(p.in))
 }
 
-// Head is what was measured, in one sentence.
-func (r *Report) Head() string {
+// head is what was measured, in one sentence.
+func (r *Report) head(in tongue) string {
 	c := &r.Plan.Cases[0]
-	return fmt.Sprintf("Jitter of publishing clients: %s, %s of %s messages, one every %v, %d bytes, QoS %d, broker %s; where a case differs it says so.",
-		plural(len(r.Plan.Cases), "case"), plural(r.Rounds, "round"), thousands(c.Count), c.Interval, c.Payload, c.QoS, c.Broker)
+	return in.say("Jitter of publishing clients: %s, %s of %s messages, one every %v, %d bytes, QoS %d, broker %s; where a case differs it says so.",
+		in.plural(len(r.Plan.Cases), "case"), in.plural(r.Rounds, "round"), thousands(c.Count), c.Interval, c.Payload, c.QoS, c.Broker)
+}
+
+func (r *Report) topics(in tongue) string {
+	return in.say("Topics %s and %s; echo %s.", r.Topics.Request, r.Topics.Answer, in.word(r.Echo))
 }
 
 func (p *printer) roundTrips(r *Report) {
-	p.say("\nRound trip: from the call that publishes to the callback\n")
+	p.say("\n%s\n", p.in.word("Round trip: from the call that publishes to the callback"))
 	p.table(append([][]string{{"case", "p50", "p90", "p99", "max", "mean", "sd", "lost"}}, r.roundTripRows()...))
 }
 
@@ -120,15 +125,15 @@ func (c *CaseReport) lost() (n int) {
 }
 
 func (p *printer) others(r *Report) {
-	p.say("\nResponse: from when a message was due, which the client itself may miss\n")
+	p.say("\n%s\n", p.in.word("Response: from when a message was due, which the client itself may miss"))
 	p.table(append([][]string{{"case", "p50", "p99", "late", "result", "cause"}}, r.responseRows()...))
 	few := ""
 	if slices.ContainsFunc(r.Cases, func(c CaseReport) bool { return slices.Contains(c.Service.TooFew, "p99") && c.Service.Expected > 0 }) {
-		few = " A p99 needs 1,000 messages."
+		few = p.in.word(" A p99 needs 1,000 messages.")
 	}
-	p.wrap("  ", "late: answered after the next message was due. sd: standard deviation; it and the mean are of the messages that came."+few)
+	p.wrap("  ", p.in.word("late: answered after the next message was due. sd: standard deviation; it and the mean are of the messages that came.")+few)
 	if slices.ContainsFunc(r.Cases, func(c CaseReport) bool { return c.Slipped() }) {
-		p.wrap("  ", "Where response is more than twice the round trip the client did not keep its schedule: it waited in its own loop before it published.")
+		p.wrap("  ", p.in.word("Where response is more than twice the round trip the client did not keep its schedule: it waited in its own loop before it published."))
 	}
 }
 
@@ -207,18 +212,18 @@ func (p *printer) detail(r *Report, c *CaseReport) {
 	p.say("\n")
 	p.wrap("", c.Title(r.Base()))
 	for _, f := range c.Failed {
-		p.wrap("  failed     ", f)
+		p.wrap(p.label("failed"), f)
 	}
 	o := c.Shown()
 	if o == nil {
 		return
 	}
-	for _, line := range o.Lines() {
-		p.wrap(fmt.Sprintf("  %-10s ", line[0]), line[1])
+	for _, line := range o.lines(p.in) {
+		p.wrap(p.label(line[0]), line[1])
 	}
 	if len(c.Rounds) > 1 {
 		for _, x := range c.Rounds {
-			p.wrap(fmt.Sprintf("  %-10s ", fmt.Sprintf("trial %d", x.Trial)), x.inOneLine())
+			p.wrap(p.label(p.in.say("trial %d", x.Trial)), x.inOneLine(p.in))
 		}
 	}
 	p.overTime(o)
@@ -226,29 +231,33 @@ func (p *printer) detail(r *Report, c *CaseReport) {
 	p.findings(o)
 }
 
+// label is the name of a line, as wide as all of them.
+func (p *printer) label(name string) string {
+	const room = 10
+	name = p.in.word(name)
+	return "  " + name + strings.Repeat(" ", max(0, room-cellsOf(name))+1)
+}
+
 // findings are the causes, with their evidence and what to do.
 func (p *printer) findings(o *Round) {
 	for i := range o.found.Findings {
 		f := &o.found.Findings[i]
-		t := f.In("en")
-		head := t.What
-		if f.Share > 0 {
-			head = percent(f.Share) + " of the excess latency: " + head
-		}
+		t := f.In(string(p.in))
+		head := p.in.cause(f, t)
 		if f.Side != "" {
 			head += " [" + f.Side + "]"
 		}
-		p.wrap("  cause      ", head)
+		p.wrap(p.label("cause"), head)
 		for _, e := range t.Evidence {
 			p.wrap("             - ", e)
 		}
 		if f.Cause != diagnose.None {
-			p.wrap("    change   ", t.Fix)
-			p.wrap("    verify   ", t.Verify)
+			p.wrap("  "+p.label("change"), t.Fix)
+			p.wrap("  "+p.label("verify"), t.Verify)
 		}
 	}
 	if u := o.found.Unexplained; u >= 0.005 && u < 1 {
-		p.say("  %s of the excess latency stays unexplained.\n", percent(u))
+		p.say("  %s\n", p.in.say("%s of the excess latency stays unexplained.", percent(u)))
 	}
 }
 
@@ -266,20 +275,20 @@ func (p *printer) undecided(r *Report) {
 	}
 	if len(words) > 0 {
 		p.say("\n")
-		p.wrap("", "Cannot be decided by this measurement, in some case or all: "+strings.Join(words, ", ")+" (mqlab diagnose says what each needs).")
+		p.wrap("", p.in.say("Cannot be decided by this measurement, in some case or all: %s (mqlab diagnose says what each needs).", strings.Join(words, ", ")))
 	}
 }
 
 // inOneLine is a round beside others.
-func (o *Round) inOneLine() string {
+func (o *Round) inOneLine(in tongue) string {
 	cells := o.Service.cells(true, o.Counts.Lost)
-	return fmt.Sprintf("%s; p50 %s, p99 %s, max %s, lost %s; %s", o.Validity, cells[0], cells[2], cells[3], cells[6], o.Diagnosis.Verdict)
+	return in.say("%s; p50 %s, p99 %s, max %s, lost %s; %s", o.Validity, cells[0], cells[2], cells[3], cells[6], o.Diagnosis.Verdict)
 }
 
-// Lines are the facts of a round, each with its name.
-func (o *Round) Lines() (lines [][2]string) {
+// lines are the facts of a round, each with its name.
+func (o *Round) lines(in tongue) (lines [][2]string) {
 	add := func(name, format string, args ...any) {
-		lines = append(lines, [2]string{name, fmt.Sprintf(format, args...)})
+		lines = append(lines, [2]string{name, in.say(format, args...)})
 	}
 	for _, reason := range o.Reasons {
 		add(string(reason.Level), "%s (%s)", reason.Text, reason.Code)
@@ -295,10 +304,10 @@ func (o *Round) Lines() (lines [][2]string) {
 		add("modes", "one, at %s", Duration(float64(o.Modes[0].At)))
 	}
 	if o.Rhythm != nil {
-		add("rhythm", "%s", o.Rhythm.words())
+		add("rhythm", "%s", o.Rhythm.words(in))
 	}
 	if b := o.Burst; b != nil {
-		add("burst", "%s", b.words())
+		add("burst", "%s", b.words(in))
 	}
 	if c := o.Control; c.Probes > 0 {
 		add("host", "a probe beside the client, 50 times a second: p50 %s, p99 %s, max %s; %d of %s above %s", Duration(float64(c.P50)), Duration(float64(c.P99)),
@@ -310,30 +319,30 @@ func (o *Round) Lines() (lines [][2]string) {
 	return lines
 }
 
-func (y *Rhythm) words() string {
+func (y *Rhythm) words(in tongue) string {
 	if len(y.Peaks) == 0 {
-		return fmt.Sprintf("none at %d lags; each message is like the one before it by %s (chance stays below %.2f)", len(y.Lags), likeness(y.Lags[0]), y.Bound)
+		return in.say("none at %d lags; each message is like the one before it by %s (chance stays below %.2f)", len(y.Lags), likeness(y.Lags[0]), y.Bound)
 	}
 	var beats []string
 	for _, b := range y.Peaks[:min(3, len(y.Peaks))] {
-		beats = append(beats, fmt.Sprintf("%s (%d messages) alike by %s", Duration(float64(b.After)), b.Lag, likeness(b.R)))
+		beats = append(beats, in.say("%s (%d messages) alike by %s", Duration(float64(b.After)), b.Lag, likeness(b.R)))
 	}
-	return fmt.Sprintf("after %s; chance stays below %.2f", strings.Join(beats, ", "), y.Bound)
+	return in.say("after %s; chance stays below %.2f", strings.Join(beats, ", "), y.Bound)
 }
 
 // likeness is a correlation, 1 at most.
 func likeness(r float64) string { return strings.Replace(fmt.Sprintf("%.2f", r), "-0.00", "0.00", 1) }
 
-func (b *Burst) words() string {
-	text := fmt.Sprintf("%d at once after %s", b.Messages, Duration(float64(b.At)))
+func (b *Burst) words(in tongue) string {
+	text := in.say("%d at once after %s", b.Messages, Duration(float64(b.At)))
 	if b.Lost > 0 {
-		text += fmt.Sprintf(", %d lost", b.Lost)
+		text += in.say(", %d lost", b.Lost)
 	}
 	if b.Max != nil {
-		text += ", the slowest took " + Duration(float64(*b.Max))
+		text += in.say(", the slowest took %s", Duration(float64(*b.Max)))
 	}
 	if b.Recover == nil {
-		return text + "; not as before until the end"
+		return text + in.word("; not as before until the end")
 	}
-	return fmt.Sprintf("%s; as before (up to %s) after %s", text, Duration(float64(b.Usual)), Duration(float64(*b.Recover)))
+	return text + in.say("; as before (up to %s) after %s", Duration(float64(b.Usual)), Duration(float64(*b.Recover)))
 }
