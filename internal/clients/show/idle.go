@@ -111,7 +111,9 @@ func WriteIdleChanges(w io.Writer, format, a, b string, c *idle.Changes, color b
 		write   func(float64) string
 	}{
 		{"CPU time per minute", func(v float64) string { return summary.Duration(int64(v)) }},
-		{"Wake-ups per minute", summary.Number}, {"Bytes on the link per minute", summary.Number}, {"Packets per minute", summary.Number},
+		{"Wake-ups per minute", summary.Number},
+		{"Bytes on the link per minute", summary.Number},
+		{"Packets per minute", summary.Number},
 		{"Memory", func(v float64) string { return summary.Bytes(uint64(v)) }},
 	}
 	for i, m := range idle.Metrics {
