@@ -10,6 +10,7 @@ import (
 
 	"github.com/mqlab/mqlab/internal/capacity"
 	"github.com/mqlab/mqlab/internal/run"
+	"github.com/mqlab/mqlab/internal/search"
 	"github.com/mqlab/mqlab/internal/summary"
 	"github.com/mqlab/mqlab/internal/trial"
 )
@@ -73,7 +74,7 @@ func resumed(cmd *cobra.Command, args []string, dir string) (*runner, error) {
 
 // answered tells by the exit code whether the searches have an answer.
 func answered(found []capacity.Result) error {
-	open := func(r capacity.Result) bool { return r.Sustainable == nil && r.Why == "" || !r.Settled }
+	open := func(r capacity.Result) bool { return r.Sustainable == nil && r.End != search.AtBottom || !r.Settled }
 	i := slices.IndexFunc(found, open)
 	if i < 0 {
 		return nil

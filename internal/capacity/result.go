@@ -113,15 +113,20 @@ func (r *Result) knee() {
 	}
 }
 
-// ended finds what kept the next larger value from being sustained: the bottleneck that most of its probes show.
+// ended finds what kept the next larger value from being sustained: the bottleneck that most of its probes show, of those that failed;
+// of those that could not be measured where that was the end.
 func (r *Result) ended(next *float64) {
 	if next == nil {
 		return
 	}
+	outcome := search.Failed
+	if r.End == search.NotTested {
+		outcome = search.Unmeasured
+	}
 	var trials []*summary.Trial
 	for i := range r.Probes {
 		p := &r.Probes[i]
-		if p.Value != *next || p.Outcome == search.Held {
+		if p.Value != *next || p.Outcome != outcome {
 			continue
 		}
 		if r.Why == "" {

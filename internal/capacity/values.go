@@ -12,13 +12,14 @@ import (
 // Value is what was seen at one value that was tried: medians over its probes that could be measured, nil where none of them knows.
 type Value struct {
 	Value              float64
-	Probes, Held       int
+	Probes, Held       int      // Probes are those that could be measured
+	Unmeasured         int      // those that could not
 	Offered, Delivered *float64 // deliveries per second
 	P50, P99           *float64 // of the response time, ns; nil also where it is among messages that did not come
 	Lost               *uint64  // sum over those that were not stopped
 	Thread             *float64 // how busy the broker's busiest thread was
 
-	trials []*summary.Trial
+	trials, spoilt []*summary.Trial // measured, and not
 }
 
 // Values are what was seen, ascending.
@@ -31,13 +32,16 @@ func (r *Result) Values() (values []Value) {
 			values = append(values, Value{Value: p.Value})
 		}
 		v := &values[n]
-		v.Probes++
+		if p.Outcome == search.Unmeasured {
+			v.Unmeasured++
+			v.spoilt = append(v.spoilt, p.trial)
+			continue
+		}
 		if p.Outcome == search.Held {
 			v.Held++
 		}
-		if p.Outcome != search.Unmeasured {
-			v.trials = append(v.trials, p.trial)
-		}
+		v.Probes++
+		v.trials = append(v.trials, p.trial)
 	}
 	for i := range values {
 		values[i].fill()
@@ -89,9 +93,13 @@ func response(t *summary.Trial, i int) *float64 {
 	return nil
 }
 
-// Bottleneck is the kind that most of the probes show, "–" if none shows one.
+// Bottleneck is the kind that most of the measured probes show, or of the others where there are no such; "–" if none shows one.
 func (v *Value) Bottleneck() string {
-	if b := summary.CommonBottleneck(v.trials); b != nil {
+	trials := v.trials
+	if len(trials) == 0 {
+		trials = v.spoilt
+	}
+	if b := summary.CommonBottleneck(trials); b != nil {
 		return string(b.Kind)
 	}
 	return "–"

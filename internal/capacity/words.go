@@ -51,9 +51,9 @@ func (r *Result) Sentence() string {
 		return fmt.Sprintf("%s sustains a %s of %s%s; more ends at: %s", name, r.Noun(), r.Text(r.Sustainable), between, r.ending())
 	case search.NotTested:
 		if r.Sustainable == nil {
-			return fmt.Sprintf("%s: the first %s could not be measured: %s", name, r.Noun(), r.Why)
+			return fmt.Sprintf("%s: not even %s could be measured: %s", name, r.search.Text(r.search.From), r.ending())
 		}
-		return fmt.Sprintf("%s sustains a %s of at least %s; more could not be measured: %s", name, r.Noun(), r.Text(r.Sustainable), r.Why)
+		return fmt.Sprintf("%s sustains a %s of at least %s; more could not be measured: %s", name, r.Noun(), r.Text(r.Sustainable), r.ending())
 	case search.AtTop:
 		text := fmt.Sprintf("%s sustains a %s of at least %s, the largest that was to be tried", name, r.Noun(), r.Text(r.Sustainable))
 		if r.search.Bounded != "" {

@@ -112,7 +112,8 @@ func subjects(s *summary.Summary) (names []string) {
 	return names
 }
 
-// verdict is the answer: how many trials count, and who was better.
+// verdict is the answer: how many trials count, and who was better. groups are nil for a search, whose answers are sentences that name
+// what ended it.
 func (d *document) verdict(s *summary.Summary, groups []*group) {
 	v := d.section("Verdict")
 	n := map[summary.Validity]uint64{}
@@ -131,7 +132,9 @@ func (d *document) verdict(s *summary.Summary, groups []*group) {
 	if total > 0 {
 		v.say(tally(n))
 	}
-	v.bottlenecks(s, func(c *summary.Cell) bool { return c.Valid == 0 })
+	if groups != nil {
+		v.bottlenecks(s, func(c *summary.Cell) bool { return c.Valid == 0 })
+	}
 	switch missing := s.Run.TrialsPlanned - len(s.Trials); {
 	case missing > 0:
 		v.say(bad, fmt.Sprintf("%s of %d planned trials were not run.", summary.Count(uint64(missing)), s.Run.TrialsPlanned))

@@ -57,9 +57,16 @@ func answerTable(found []capacity.Result) *table {
 
 // probeTable has a row for each value that was tried, ascending.
 func probeTable(r *capacity.Result) *table {
-	t := &table{head: []string{"", "held", "delivered/s", "p50", "p99", "lost", "thread", "bottleneck"}, left: 1}
+	t := &table{head: []string{"", "held", "not measured", "delivered/s", "p50", "p99", "lost", "thread", "bottleneck"}, left: 1}
 	for _, v := range r.Values() {
-		t.row(r.Text(&v.Value), fmt.Sprintf("%d of %d", v.Held, v.Probes), numberOf(v.Delivered), nanosecondsOr(v.P50), nanosecondsOr(v.P99),
+		held, spoilt := unknown, unknown
+		if v.Probes > 0 {
+			held = fmt.Sprintf("%d of %d", v.Held, v.Probes)
+		}
+		if v.Unmeasured > 0 {
+			spoilt = fmt.Sprint(v.Unmeasured)
+		}
+		t.row(r.Text(&v.Value), held, spoilt, numberOf(v.Delivered), nanosecondsOr(v.P50), nanosecondsOr(v.P99),
 			countOr(v.Lost), ratio(v.Thread), v.Bottleneck())
 	}
 	t.dropEmpty()

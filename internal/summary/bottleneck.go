@@ -124,7 +124,9 @@ func (p *pressure) byGenerator() *Bottleneck {
 		return &Bottleneck{Kind: LimitGenerator, Text: strings.TrimSuffix(fmt.Sprintf("the generator used up the CPU quota that it is held to in %s of the periods; %s", Ratio(*p.starved), p.late), "; ")}
 	case p.late == "" || p.strained() && (p.brokerUsedUp() || p.linkFull != "" || p.byWindow() != nil):
 		return nil
-	case p.hostFull() || p.crowded() || p.brokerWaits():
+	case p.brokerWaits():
+		return p.hostVerdict(p.waited() + "; " + p.late)
+	case p.hostFull() || p.crowded():
 		return p.hostVerdict(p.late)
 	case p.hostBusy == nil:
 		return &Bottleneck{Kind: LimitUnknown, Text: p.late + "; whether others kept the CPU from it is not known"}
@@ -183,11 +185,15 @@ func (p *pressure) byHost() *Bottleneck {
 	if !p.strained() || !full && !p.brokerWaits() {
 		return nil
 	}
-	why := ""
-	if p.thread != nil && p.wait != nil {
-		why = fmt.Sprintf("thread %s of the broker ran for %s of the time and waited for a CPU for %s", p.threadName, Ratio(*p.thread), Ratio(*p.wait))
+	return p.hostVerdict(p.waited())
+}
+
+// waited says how much the broker's busiest thread did and waited; "" if that is not known.
+func (p *pressure) waited() string {
+	if p.thread == nil || p.wait == nil {
+		return ""
 	}
-	return p.hostVerdict(why)
+	return fmt.Sprintf("thread %s of the broker ran for %s of the time and waited for a CPU for %s", p.threadName, Ratio(*p.thread), Ratio(*p.wait))
 }
 
 func (p *pressure) hostVerdict(why string) *Bottleneck {

@@ -55,7 +55,7 @@ func TestBottleneck(t *testing.T) {
 		}, LimitWindow, "at most 495/s"},
 		{"generator late on the only core, which the broker has, too", func(p *pressure) {
 			p.late, p.achieved, p.hostBusy, p.thread, p.wait = "late", new(0.6), new(0.5), new(0.5), new(0.49)
-		}, LimitHost, "late"},
+		}, LimitHost, "waited for a CPU for 49.0 %; late"},
 		{"generator late on a host of which nothing is known", func(p *pressure) { p.late, p.hostBusy, p.hostOthers = "late", nil, nil }, LimitUnknown, "late; whether others"},
 		{"host full, the broker elsewhere", func(p *pressure) {
 			p.achieved, p.hostBusy, p.brokerCPU, p.thread, p.wait = new(0.8), new(0.99), nil, nil, nil
