@@ -43,7 +43,7 @@ var explainers = []struct {
 	{"wall clock", wallClock},
 	{"timer slack", timerSlack},
 	{"wake-ups", wakeUps},
-	{"SCHED_FIFO", fifo},
+	{"SCHED_RR", realTime},
 	{"kernel times", kernelTimes},
 	{"congestion ctl", congestion},
 	{"io_uring", ioUring},

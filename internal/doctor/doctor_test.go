@@ -80,7 +80,7 @@ func TestFindings(t *testing.T) {
 		{"wake-ups", Facts{WakeUps: late(50, 10*time.Microsecond, 2*time.Millisecond)}, Note, "49 of 50 in time, the worst of the others 1.94 ms late"},
 		{"wake-ups", Facts{WakeUps: late(50, 500*time.Microsecond, 600*time.Microsecond)}, Limits, "0 of 50"},
 		{"wake-ups", Facts{WakeUps: &WakeUps{Why: "epoll_pwait2: function not implemented"}}, Limits, "engine.kind: goroutine"},
-		{"SCHED_FIFO", Facts{FIFO: no("operation not permitted")}, Note, "no: operation not permitted"},
+		{"SCHED_RR", Facts{RealTime: no("operation not permitted")}, Note, "no: operation not permitted"},
 		{"kernel times", Facts{KernelTimes: no("x")}, Limits, "are not known"},
 		{"kernel times", Facts{KernelTimes: &Ability{OK: true}}, OK, "can be split"},
 		{"congestion ctl", Facts{Congestion: "bbr"}, OK, "bbr"},

@@ -29,7 +29,7 @@ type Facts struct {
 	WallClock    *WallClock `json:"wall_clock,omitempty"`
 	TimerSlack   *int64     `json:"timer_slack_ns,omitempty"`
 	WakeUps      *WakeUps   `json:"wake_ups,omitempty"`
-	FIFO         *Ability   `json:"sched_fifo,omitempty"`
+	RealTime     *Ability   `json:"sched_rr,omitempty"`
 	KernelTimes  *Ability   `json:"kernel_timestamps,omitempty"`
 	Congestion   string     `json:"congestion_control,omitempty"`
 	IOUring      *Ability   `json:"io_uring,omitempty"`

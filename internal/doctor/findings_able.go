@@ -19,8 +19,8 @@ func (a *Ability) say(yes, means string, missing Status) Finding {
 	return Finding{Status: missing, Value: "no: " + a.Why, Means: means}
 }
 
-func fifo(f *Facts) Finding {
-	d := f.FIFO.say("allowed", notUsed+"; real-time priority would keep other programs from making wake-ups late", Note)
+func realTime(f *Facts) Finding {
+	d := f.RealTime.say("allowed", notUsed+"; real-time priority would keep other programs from making wake-ups late", Note)
 	if d.Status == Note {
 		d.Change = "sudo prlimit --pid $$ --rtprio=50"
 	}

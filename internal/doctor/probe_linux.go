@@ -52,7 +52,7 @@ func probe(ctx context.Context, f *Facts) {
 			f.TimerSlack = new(int64(slack))
 		}
 		f.WakeUps = measureWakeUps(ctx)
-		f.FIFO = probeFIFO()
+		f.RealTime = probeRealTime()
 	}()
 	<-done
 }
@@ -147,9 +147,9 @@ func measureWakeUps(ctx context.Context) *WakeUps {
 	return &w
 }
 
-// probeFIFO asks for real-time priority for the calling thread, and gives it back.
-func probeFIFO() *Ability {
-	attr := unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_FIFO, Priority: 1}
+// probeRealTime asks for real-time priority for the calling thread, and gives it back.
+func probeRealTime() *Ability {
+	attr := unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_RR, Priority: 1}
 	if err := unix.SchedSetAttr(0, &attr, 0); err != nil {
 		return able(err)
 	}

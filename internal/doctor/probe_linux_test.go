@@ -16,7 +16,7 @@ func TestExamine(t *testing.T) {
 	if f.Kernel == "" || f.OpenFiles == nil || f.OpenFiles.Process == 0 || f.Cores.Usable < 1 || f.Ports == nil || f.Memory == nil {
 		t.Errorf("%+v", f)
 	}
-	if f.ClockRead == nil || f.KernelTimes == nil || f.FIFO == nil || f.IOUring == nil || f.TimerSlack == nil || *f.TimerSlack < 1 {
+	if f.ClockRead == nil || f.KernelTimes == nil || f.RealTime == nil || f.IOUring == nil || f.TimerSlack == nil || *f.TimerSlack < 1 {
 		t.Errorf("%+v", f)
 	}
 	if w := f.WakeUps; w == nil || w.Why == "" && (len(w.Late) != wakes || !slices.IsSorted(w.Late)) {

@@ -134,7 +134,7 @@ type Facts struct {
 	Backend string `json:"backend"`
 	// CongestionControl is the algorithm of TCP connections at both ends, read back.
 	CongestionControl string `json:"congestion_control,omitempty"`
-	// Scheduler is the class of the emulator's threads: fifo or other.
+	// Scheduler is the class of the emulator's threads: rr (real-time) or other.
 	Scheduler string `json:"scheduler,omitempty"`
 	// Why tells the reason of something that is not as good as it could be, such as a scheduler class that was refused.
 	Why  []string `json:"why,omitempty"`

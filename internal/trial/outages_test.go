@@ -27,6 +27,7 @@ func TestOutageKinds(t *testing.T) {
 		{"kill", "500ms", "3s", "60s", true, false},
 	} {
 		t.Run(c.kind, func(t *testing.T) {
+			t.Parallel() // they wait most of the time
 			for _, r := range inSmall(t, "outage", "mosquitto", "matrix.load.qos=[1]", "network.delay=5ms", "load.publishers=3", "load.rate=60/s", "outages.kind="+c.kind,
 				"outages.at=200ms", "outages.mttf=10m", "outages.mttr="+c.lasts, "connect.keepalive="+c.keepAlive, "connect.timeout=1s", "connect.backoff=50ms",
 				"phases.measure=2500ms", "phases.drain="+c.drain) {

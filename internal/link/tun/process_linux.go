@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"runtime"
+	"runtime/debug"
 	"sync"
 	"syscall"
 	"time"
@@ -58,25 +59,26 @@ const priority = 1
 // carry enters the real-time class, where that is allowed, and starts again so that all threads are in it.
 func carry() int {
 	runtime.LockOSThread()
-	scheduler, why := "fifo", ""
+	scheduler, why := "rr", ""
 	if err := enterRealTime(); err != nil {
-		scheduler, why = "other", fmt.Sprintf("SCHED_FIFO is refused (%v): packets may be late when this machine is busy", err)
+		scheduler, why = "other", fmt.Sprintf("SCHED_RR is refused (%v): packets may be late when this machine is busy", err)
 	}
 	err := syscall.Exec("/proc/self/exe", []string{self, moveVerb, scheduler, why}, os.Environ())
 	fmt.Fprintln(os.Stderr, "carrier of the link:", err)
 	return 1
 }
 
+// enterRealTime puts this thread, and those that it will start, before all that are not real-time, in turn among each other (SCHED_RR).
+// SCHED_FIFO would let a thread run until it waits for something, which Go's background sweeper does not while another thread sweeps (see
+// bgsweep in the runtime's mgcsweep.go): where that one is behind it on the same core it spins for good.
 func enterRealTime() error {
-	if raceDetector {
-		return errors.New("built with the race detector")
-	}
-	return unix.SchedSetAttr(0, &unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_FIFO, Priority: priority}, 0)
+	return unix.SchedSetAttr(0, &unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_RR, Priority: priority}, 0)
 }
 
 // move carries packets until the lab has gone.
 func move(args []string) int {
 	runtime.GOMAXPROCS(8)                                        // never to wait for another thread of ours
+	debug.SetGCPercent(800)                                      // packets need no memory of their own, so that little is ever collected
 	_ = os.WriteFile("/proc/self/comm", []byte("mqlab-link"), 0) // for those who look at processes; else it is "exe"
 	control := os.NewFile(controlFD, "control")
 	if err := serve(control, args); err != nil && !errors.Is(err, io.EOF) {
