@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -16,6 +15,7 @@ import (
 
 	"github.com/mqlab/mqlab/internal/broker"
 	"github.com/mqlab/mqlab/internal/clock"
+	"github.com/mqlab/mqlab/internal/converse"
 	"github.com/mqlab/mqlab/internal/diagnose"
 	"github.com/mqlab/mqlab/internal/proto"
 	"github.com/mqlab/mqlab/internal/proto/amqp091"
@@ -33,58 +33,23 @@ func (l *lab) fill(ctx context.Context, s *site, n, size int) (err error) {
 	if err := conn.SetDeadline(time.Now().Add(20 * time.Second)); err != nil {
 		return err
 	}
-	var ev proto.Event
-	await := func(out []byte, kind proto.Kind) error { return exchange(conn, c, out, kind, &ev) }
-	if err := await(c.Open(clock.Now(), nil), proto.Ready); err != nil {
+	talk := converse.Conversation{Conn: conn, Session: c}
+	if err := talk.Open(); err != nil {
 		return err
 	}
-	payload := bytes.Repeat([]byte("x"), size)
+	message := proto.Message{Payload: bytes.Repeat([]byte("x"), size), Retain: true}
+	publish := func(s proto.Client, out []byte) ([]byte, error) { return s.Publish(&message, out) }
 	for i := range n {
-		out, err := c.Publish(&proto.Message{Topic: fmt.Appendf(nil, "causes/kept/%d/%d", clock.Now(), i), Payload: payload, Retain: true}, nil)
-		if err != nil {
-			return err
-		}
-		if _, err := conn.Write(out); err != nil {
+		message.Topic = fmt.Appendf(nil, "causes/kept/%d/%d", clock.Now(), i)
+		if err := talk.Send(publish); err != nil {
 			return err
 		}
 	}
-	out, err := c.Publish(&proto.Message{Topic: []byte("causes/kept/last"), Payload: payload, QoS: 1}, nil)
-	if err != nil {
+	message.Topic, message.QoS, message.Retain = []byte("causes/kept/last"), 1, false
+	if err := talk.Send(publish); err != nil {
 		return err
 	}
-	return await(out, proto.Acked)
-}
-
-// exchange writes, and reads until an event of a kind.
-func exchange(conn net.Conn, c proto.Client, out []byte, kind proto.Kind, ev *proto.Event) error {
-	in, n := make([]byte, 1<<16), 0
-	for {
-		if len(out) > 0 {
-			if _, err := conn.Write(out); err != nil {
-				return err
-			}
-			out = out[:0]
-		}
-		got, err := conn.Read(in[n:])
-		if err != nil {
-			return err
-		}
-		n += got
-		for {
-			used, o, err := c.Feed(clock.Now(), in[:n], out, ev)
-			if err != nil {
-				return err
-			}
-			out = o
-			n = copy(in, in[used:n])
-			if ev.Kind == kind {
-				return nil
-			}
-			if used == 0 && ev.Kind == proto.None {
-				break
-			}
-		}
-	}
+	return talk.Await(proto.Acked)
 }
 
 // alarmed lets RabbitMQ have a memory alarm for a while, every so often, and a probe of ours publish meanwhile.

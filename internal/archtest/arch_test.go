@@ -84,6 +84,7 @@ var rules = []rule{
 	{"internal/link/linktest", []string{"internal/link", "internal/netns", "internal/clock", "internal/stat"}, "tests any network, whatever is behind it"},
 	{"internal/websocket", nil, "a leaf: carries bytes"},
 	{"internal/selfsigned", nil, "a leaf"},
+	{"internal/converse", []string{"internal/proto", "internal/clock"}, "a session, a connection and a clock, nothing between"},
 	{"internal/ktrace", nil, "a leaf: what the kernel does, for whomever"},
 	{"internal/instrument", []string{"internal/proto", "internal/proto/*", "internal/clock"}, "sessions and a clock, nothing between"},
 	{"internal/agent", []string{"agents", "agents/golang", "internal/clock", "internal/guard/...", "internal/cgroup", "internal/procstat"}, "starts programs; knows nothing of what is measured"},

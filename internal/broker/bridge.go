@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/mqlab/mqlab/internal/converse"
 	"github.com/mqlab/mqlab/internal/netns"
 	"github.com/mqlab/mqlab/internal/plan"
 	"github.com/mqlab/mqlab/internal/proto"
@@ -82,34 +83,34 @@ const (
 func comesThrough(ctx context.Context, place netns.Place, from, to string) error {
 	ctx, cancel := context.WithTimeout(ctx, bridgeLimit)
 	defer cancel()
-	hear, err := converse(ctx, place, to, bridgeName+"-sub")
+	hear, err := talkTo(ctx, place, to, bridgeName+"-sub")
 	if err != nil {
 		return err
 	}
-	defer func() { _ = hear.conn.Close() }()
-	say, err := converse(ctx, place, from, bridgeName+"-pub")
+	defer func() { _ = hear.Conn.Close() }()
+	say, err := talkTo(ctx, place, from, bridgeName+"-pub")
 	if err != nil {
 		return err
 	}
-	defer func() { _ = say.conn.Close() }()
-	err = hear.send(func(c proto.Client, out []byte) ([]byte, error) {
+	defer func() { _ = say.Conn.Close() }()
+	err = hear.Send(func(c proto.Client, out []byte) ([]byte, error) {
 		return c.Subscribe(&proto.Subscription{Topic: probeTopic}, out)
 	})
 	if err == nil {
-		err = hear.await(proto.Subscribed)
+		err = hear.Await(proto.Subscribed)
 	}
 	for err == nil && ctx.Err() == nil {
-		err = say.send(func(c proto.Client, out []byte) ([]byte, error) {
+		err = say.Send(func(c proto.Client, out []byte) ([]byte, error) {
 			return c.Publish(&proto.Message{Topic: []byte(probeTopic)}, out)
 		})
 		if err != nil {
 			break
 		}
-		if err = hear.conn.SetReadDeadline(time.Now().Add(probeEach)); err != nil {
+		if err = hear.Conn.SetReadDeadline(time.Now().Add(probeEach)); err != nil {
 			break
 		}
-		if err = hear.await(proto.Delivered); err == nil {
-			return errors.Join(say.goodbye(), hear.goodbye())
+		if err = hear.Await(proto.Delivered); err == nil {
+			return errors.Join(say.Goodbye(), hear.Goodbye())
 		}
 		if errors.Is(err, os.ErrDeadlineExceeded) {
 			err = nil
@@ -125,16 +126,16 @@ func comesThrough(ctx context.Context, place netns.Place, from, to string) error
 	}
 }
 
-// converse connects an MQTT client.
-func converse(ctx context.Context, place netns.Place, address, name string) (*conversation, error) {
+// talkTo connects an MQTT client.
+func talkTo(ctx context.Context, place netns.Place, address, name string) (*converse.Conversation, error) {
 	conn, err := place.Dial(ctx, "tcp", address)
 	if err != nil {
 		return nil, err
 	}
-	c := &conversation{conn: conn, session: mqtt.NewClient(&mqtt.Config{Version: mqtt.V311, CleanStart: true}, name)}
+	c := &converse.Conversation{Conn: conn, Session: mqtt.NewClient(&mqtt.Config{Version: mqtt.V311, CleanStart: true}, name)}
 	deadline, _ := ctx.Deadline()
 	if err = conn.SetDeadline(deadline); err == nil {
-		err = c.open()
+		err = c.Open()
 	}
 	if err != nil {
 		return nil, errors.Join(err, conn.Close())

@@ -8,6 +8,7 @@ import (
 	"net"
 	"time"
 
+	"github.com/mqlab/mqlab/internal/converse"
 	"github.com/mqlab/mqlab/internal/netns"
 	"github.com/mqlab/mqlab/internal/plan"
 	"github.com/mqlab/mqlab/internal/proto"
@@ -65,10 +66,10 @@ func greetWith(ctx context.Context, place netns.Place, scheme, address string, s
 	if deadline, ok := ctx.Deadline(); ok {
 		_ = conn.SetDeadline(deadline)
 	}
-	c := conversation{session: session}
+	c := converse.Conversation{Session: session}
 	if known, _ := plan.LookupScheme(scheme); known.Encrypted {
 		if scheme == "tls" { // NATS greets in the clear
-			if c.in, err = line(conn); err != nil {
+			if c.In, err = line(conn); err != nil {
 				return err
 			}
 		}
@@ -81,11 +82,11 @@ func greetWith(ctx context.Context, place netns.Place, scheme, address string, s
 			return err
 		}
 	}
-	c.conn = conn
-	if err := c.open(); err != nil {
+	c.Conn = conn
+	if err := c.Open(); err != nil {
 		return err
 	}
-	return c.goodbye()
+	return c.Goodbye()
 }
 
 // longestGreeting bounds what NATS may say of itself.

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/mqlab/mqlab/internal/clock"
+	"github.com/mqlab/mqlab/internal/converse"
 	"github.com/mqlab/mqlab/internal/netns"
 	"github.com/mqlab/mqlab/internal/proto"
 	"github.com/mqlab/mqlab/internal/proto/mqtt"
@@ -25,9 +26,8 @@ type echo struct {
 	again     int // of a silent one: messages that came more than once,
 	reordered int // behind a later one,
 	foreign   int // and without a number
-	conn      net.Conn
 	client    *mqtt.Client
-	out       []byte
+	talk      converse.Conversation
 	ended     chan error
 	once      sync.Once
 }
@@ -39,11 +39,11 @@ func startEcho(ctx context.Context, from netns.Place, s *server, topics Topics, 
 		return nil, err
 	}
 	config := &mqtt.Config{Version: mqtt.V311, CleanStart: true, KeepAlive: 5 * time.Minute}
+	client := mqtt.NewClient(config, fmt.Sprintf("mqlab-echo-%d", clock.Now()))
 	e := &echo{
-		topics: topics, silent: silent, came: map[uint32]int64{}, conn: conn, ended: make(chan error, 1),
-		client: mqtt.NewClient(config, fmt.Sprintf("mqlab-echo-%d", clock.Now())),
+		topics: topics, silent: silent, came: map[uint32]int64{}, ended: make(chan error, 1), client: client,
+		talk: converse.Conversation{Conn: conn, Session: client, Out: client.Open(clock.Now(), nil), Every: keepAliveEvery},
 	}
-	e.out = e.client.Open(clock.Now(), nil)
 	subscribed := make(chan struct{})
 	go func() { e.ended <- e.run(subscribed) }()
 	select {
@@ -79,53 +79,16 @@ func Echo(ctx context.Context, broker, ca string, topics Topics, ready func()) e
 // keepAliveEvery is how often an echo looks whether its connection needs a sign of life.
 const keepAliveEvery = 30 * time.Second
 
-// run moves bytes until the connection ends.
+// run answers until the connection ends.
 func (e *echo) run(subscribed chan<- struct{}) error {
-	buffer := make([]byte, 1<<20)
-	n := 0
 	for {
-		if len(e.out) > 0 {
-			if _, err := e.conn.Write(e.out); err != nil {
-				return err
-			}
-			e.out = e.out[:0]
-		}
-		if err := e.conn.SetReadDeadline(time.Now().Add(keepAliveEvery)); err != nil {
-			return err
-		}
-		got, err := e.conn.Read(buffer[n:])
-		var idle net.Error
-		if err != nil && (!errors.As(err, &idle) || !idle.Timeout()) {
-			return err
-		}
-		n += got
-		used, err := e.feed(buffer[:n], subscribed)
+		ev, err := e.talk.Next()
 		if err != nil {
 			return err
 		}
-		n = copy(buffer, buffer[used:n])
-		if _, e.out, err = e.client.Tick(clock.Now(), e.out); err != nil {
-			return err
-		}
-	}
-}
-
-func (e *echo) feed(in []byte, subscribed chan<- struct{}) (used int, err error) {
-	var ev proto.Event
-	for {
-		n, out, err := e.client.Feed(clock.Now(), in[used:], e.out, &ev)
-		e.out = out
-		if err != nil {
-			return used, err
-		}
-		used += n
 		switch ev.Kind {
-		case proto.None:
-			if n == 0 {
-				return used, nil
-			}
 		case proto.Ready:
-			e.out, err = e.client.Subscribe(&proto.Subscription{Topic: e.topics.Request, QoS: 1}, e.out)
+			e.talk.Out, err = e.client.Subscribe(&proto.Subscription{Topic: e.topics.Request, QoS: 1}, e.talk.Out)
 		case proto.Subscribed:
 			if err = ev.Err; err == nil {
 				close(subscribed)
@@ -135,10 +98,10 @@ func (e *echo) feed(in []byte, subscribed chan<- struct{}) (used int, err error)
 				e.note(number(ev.Payload))
 				break
 			}
-			e.out, err = e.client.Publish(&proto.Message{Topic: []byte(e.topics.Answer), Payload: ev.Payload, QoS: ev.QoS}, e.out)
+			e.talk.Out, err = e.client.Publish(&proto.Message{Topic: []byte(e.topics.Answer), Payload: ev.Payload, QoS: ev.QoS}, e.talk.Out)
 		}
 		if err != nil {
-			return used, err
+			return err
 		}
 	}
 }
@@ -178,10 +141,10 @@ func number(payload []byte) (n uint32) {
 
 // close ends the echo; what it noted is whole then.
 func (e *echo) close() {
-	if e.conn == nil {
+	if e.talk.Conn == nil {
 		return
 	}
-	_ = e.conn.Close()
+	_ = e.talk.Conn.Close()
 	e.once.Do(func() { <-e.ended })
 }
 

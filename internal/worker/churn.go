@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/mqlab/mqlab/internal/clock"
+	"github.com/mqlab/mqlab/internal/converse"
 	"github.com/mqlab/mqlab/internal/engine"
 	"github.com/mqlab/mqlab/internal/hist"
 	"github.com/mqlab/mqlab/internal/ledger"
@@ -123,42 +124,18 @@ func (v *visitors) visit(ctx context.Context, n int, due int64) (took int64, err
 
 // accepted brings the session to where the broker has agreed to it. What the broker has said beyond that is returned.
 func accepted(conn net.Conn, session proto.Client) (rest []byte, err error) {
-	out := session.Open(clock.Now(), nil)
-	buf, have := make([]byte, 4<<10), 0
-	var ev proto.Event
+	c := converse.Conversation{Conn: conn, Session: session, Out: session.Open(clock.Now(), nil)}
 	for {
-		if len(out) > 0 {
-			if _, err := conn.Write(out); err != nil {
-				return nil, err
-			}
-		}
-		n, err := conn.Read(buf[have:])
-		have += n
-		out = out[:0]
-		for used := 0; ; {
-			m, more, feedErr := session.Feed(clock.Now(), buf[used:have], out, &ev)
-			used, out = used+m, more
-			switch {
-			case feedErr != nil:
-				return nil, feedErr
-			case ev.Kind == proto.Ready:
-				return buf[used:have], nil
-			case ev.Kind == proto.Closed:
-				return nil, cmp.Or(ev.Err, engine.ErrClosed)
-			}
-			if m == 0 {
-				have = copy(buf, buf[used:have])
-				break
-			}
-		}
-		if errors.Is(err, io.EOF) {
+		ev, err := c.Next()
+		switch {
+		case errors.Is(err, io.EOF):
 			return nil, engine.ErrClosed
-		}
-		if err != nil {
+		case err != nil:
 			return nil, err
-		}
-		if have == len(buf) {
-			buf = append(buf, make([]byte, len(buf))...)
+		case ev.Kind == proto.Ready:
+			return c.In, nil
+		case ev.Kind == proto.Closed:
+			return nil, cmp.Or(ev.Err, engine.ErrClosed)
 		}
 	}
 }
