@@ -21,6 +21,21 @@ func encryption(e *scenario.Encryption) (out Encryption) {
 	return out
 }
 
+// describe says how clients encrypt, in words.
+func (e *Encryption) describe() string {
+	text := "TLS"
+	if e.Version != "any" {
+		text += " " + e.Version
+	}
+	if e.Groups != "" {
+		text += " by " + e.Groups
+	}
+	if e.Resume {
+		text += ", TLS sessions are resumed"
+	}
+	return text
+}
+
 // Secured reports whether connections of the trial are encrypted.
 func (t *Trial) Secured() bool {
 	return t.Subject.Encrypted() || t.Params.Connect.TLS.Version != "" && t.Subject.Runtime != "external"

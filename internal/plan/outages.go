@@ -38,6 +38,30 @@ const (
 	OutageDrip      = "drip"      // a few bytes a second get through
 )
 
+// describe says which outages there are, in words.
+func (o *Outages) describe() string {
+	if o.Kind == "" {
+		return "none"
+	}
+	drawn := func(mean time.Duration, spread string) string {
+		if spread == spreadFixed {
+			return mean.String()
+		}
+		return mean.String() + " on average"
+	}
+	text := o.Kind
+	if o.Side != "" {
+		text += " of " + o.Side
+	}
+	if o.At > 0 {
+		text += ", at " + time.Duration(o.At).String()
+	}
+	if o.MTTF > 0 {
+		text += ", " + drawn(o.MTTF, o.Spread) + " after the last ended"
+	}
+	return text + ", for " + drawn(o.MTTR, o.RepairSpread)
+}
+
 // The sides of connections.
 const (
 	SidePublishers  = "publishers"

@@ -139,6 +139,12 @@ func (t *text) params(p *Plan) {
 		", warm-up "+each(func(p *Params) string { return p.Phases.WarmUp.String() })+
 		", measure "+each(func(p *Params) string { return p.Phases.Measure.String() })+
 		", drain at most "+each(func(p *Params) string { return p.Phases.Drain.String() }))
+	if slices.ContainsFunc(p.Trials, func(t Trial) bool { return t.Params.Outages.Kind != "" }) {
+		t.line("outages", each(func(p *Params) string { return p.Outages.describe() }))
+	}
+	if slices.ContainsFunc(p.Trials, func(t Trial) bool { return t.Disturbed() || t.Params.Connect.KeepAlive == 0 }) {
+		t.line("keep-alive", each(func(p *Params) string { return p.Connect.KeepAlive.String() }))
+	}
 	if faults := each(faults); faults != "" {
 		t.line("fault", faults)
 	}
@@ -203,6 +209,7 @@ func special(p *Params) string {
 		{p.Send != "", "sent by " + p.Send},
 		{p.Writes == WritesMessage, "each message is a write of its own"},
 		{p.Writes == WritesBatch, "messages are written in batches"},
+		{p.Connect.TLS.Version != "", p.Connect.TLS.describe()},
 		{p.Connect.Channels > 0, "AMQP connections of " + count(int64(p.Connect.Channels), "channel")},
 		{p.Connect.ChurnPerS > 0, decimal(p.Connect.ChurnPerS) + " clients a second come and leave"},
 		{p.Instances > 1, grouped(int64(p.Instances)) + " brokers at a time"},

@@ -29,6 +29,10 @@ func (t *Trial) warnings() (list []string) {
 			warn("MQTT 5 ends a session with its connection unless connect.session_expiry is set: nothing is kept for subscribers that are away")
 		case p.QoS > 0 && p.Connect.CleanStart && p.Connect.SessionExpiry == 0 && hears.Protocol != RedisStreams:
 			warn("with connect.clean_start nothing is kept for subscribers that are away")
+		case !p.Connect.CleanStart:
+			if text := t.forgets(); text != "" {
+				warn("%s", text)
+			}
 		}
 	}
 	if o := p.Outages; o.Kind == OutageBlackHole && IsMQTT(t.Subject.Protocol) && p.Connect.KeepAlive > 0 && o.MTTR < p.Connect.KeepAlive/2 {
