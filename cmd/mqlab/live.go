@@ -48,7 +48,7 @@ func newLive(w io.Writer, p *plan.Plan) *live {
 	for _, need := range p.Needs {
 		_, _ = fmt.Fprintf(w, "need: %s\n", need)
 	}
-	return &live{w: w, over: isTerminal(w), width: terminalWidth(w), trials: e.Trials}
+	return &live{w: w, over: rewrites(w), width: terminalWidth(w), trials: e.Trials}
 }
 
 // more announces trials on top of the plan.

@@ -147,7 +147,7 @@ func flagProblem(err error) string {
 	}
 	want := map[string]string{
 		"int": "a whole number", "uint16": "a whole number from 0 to 65535", "uint64": "a whole number, 0 or more",
-		"float64": "a number", "bool": "true or false", "duration": "a time with its unit, such as 30s",
+		"float64": "a number", "bool": "true or false", "intSlice": "whole numbers, such as 1,10", "duration": "a time with its unit, such as 30s",
 	}[bad.GetFlag().Value.Type()]
 	if want == "" {
 		return err.Error()

@@ -51,7 +51,10 @@ func isTerminal(w io.Writer) bool {
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
+// rewrites tells whether w can show a line in place of the last one.
+func rewrites(w io.Writer) bool { return isTerminal(w) && os.Getenv("TERM") != "dumb" }
+
 // colours tells whether w shows colours, and the user wants them (https://no-color.org).
 func colours(w io.Writer) bool {
-	return isTerminal(w) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
+	return rewrites(w) && os.Getenv("NO_COLOR") == ""
 }

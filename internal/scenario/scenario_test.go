@@ -64,6 +64,9 @@ func TestSuggest(t *testing.T) {
 			t.Errorf("Suggest(%q) = %s; want %q", word, got, want)
 		}
 	}
+	if got := Suggest("p9", []string{"p", "p90", "x9"}); got != `did you mean "p90"?` {
+		t.Errorf("a beginning is not preferred: %s", got)
+	}
 }
 
 // TestDefaultsAreValid finds a default that the file could not say.

@@ -10,7 +10,9 @@ import (
 func Suggest(word string, known []string) string {
 	best, distance := "", min(len(word), 1+max(1, len(word)/3))
 	for _, k := range known {
-		if d := edits(strings.ToLower(word), k); d < distance {
+		d := edits(strings.ToLower(word), k)
+		begun := best != "" && d == distance && strings.HasPrefix(k, word) && !strings.HasPrefix(best, word)
+		if d < distance || begun {
 			best, distance = k, d
 		}
 	}
