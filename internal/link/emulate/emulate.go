@@ -60,9 +60,9 @@ const (
 	Auto      = "auto"
 	Tun       = "tun"
 	Netstack  = "netstack"
-	Proxy     = link.StreamProxy
+	Proxy     = "proxy"
 	NetEm     = "netem"
-	Toxiproxy = link.StreamToxiproxy
+	Toxiproxy = "toxiproxy"
 )
 
 // Options say what to open.
