@@ -89,6 +89,9 @@ func (t *trial) read(out []byte, failed error, stderr string) (v verdict, err er
 		Trials []struct {
 			Bottleneck *verdict `json:"bottleneck"`
 			Host       host     `json:"host"`
+			Broker     struct {
+				CPU *float64 `json:"cpu_seconds"`
+			} `json:"broker"`
 		} `json:"trials"`
 	}
 	if err := json.Unmarshal(out, &run); err != nil {
@@ -98,20 +101,23 @@ func (t *trial) read(out []byte, failed error, stderr string) (v verdict, err er
 		return v, fmt.Errorf("no verdict; mqlab: %w: %s", failed, stderr)
 	}
 	v = *run.Trials[0].Bottleneck
-	v.disturbed = t.truth.hogs == 0 && run.Trials[0].Host.disturbed(t.others)
+	v.disturbed = t.truth.hogs == 0 && run.Trials[0].Host.disturbed(t.others, run.Trials[0].Broker.CPU != nil)
 	return v, nil
 }
 
 // host is what a trial says of its machine, as parts of its CPU.
 type host struct {
+	Busy   *float64 `json:"busy_ratio"`
 	Others *float64 `json:"others_ratio"`
 	Steal  *float64 `json:"steal_ratio"`
 }
 
 // disturbed tells whether anybody but the trial may have used more than most of the machine: what is not known may be much, for
-// little is known where nobody had the time to look.
-func (h *host) disturbed(most float64) bool {
-	return h.Others == nil || *h.Others > most || h.Steal != nil && *h.Steal > most
+// little is known where nobody had the time to look. Where host and broker were watched, what others used is absent only because
+// it is less than the grain of the counters.
+func (h *host) disturbed(most float64, watched bool) bool {
+	none := h.Others == nil && h.Busy != nil && watched
+	return !none && (h.Others == nil || *h.Others > most) || h.Steal != nil && *h.Steal > most
 }
 
 // starve holds a process to a CPU quota as soon as its broker, which is to have all it wants, runs: then the record of its trial has
