@@ -84,20 +84,21 @@ func run(ctx context.Context, o options) (ok bool, err error) {
 		}
 		for _, broker := range t.brokers {
 			for _, keys := range t.keys {
-				if err := ctx.Err(); err != nil {
-					return false, err
+				if ctx.Err() != nil {
+					return false, errors.Join(err, ctx.Err())
 				}
 				c := &trial{program: program, scenario: scenario, dir: dir, truth: t, broker: broker, keys: keys, others: o.others}
-				v, err := c.verdict(ctx, o.tries)
-				if err != nil {
-					return false, fmt.Errorf("%s, %s: %w", t.name, broker, err)
+				v, failed := c.verdict(ctx, o.tries)
+				if failed != nil { // the others are worth knowing all the same
+					err = errors.Join(err, fmt.Errorf("%s, %s: %w", t.name, broker, failed))
+					continue
 				}
 				table.add(t, v)
 				fmt.Fprintf(o.out, "%-5s %-20s %-13s %-13s %s\n", v.mark(t), t.name, broker, v.Kind, v.Text)
 			}
 		}
 	}
-	return table.print(o.out), nil
+	return table.print(o.out), err
 }
 
 // cases is how many there are.

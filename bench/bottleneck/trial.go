@@ -38,14 +38,14 @@ type trial struct {
 	others                 float64 // part of the machine's CPU that programs which are not ours may use
 }
 
-// verdict carries the case out, again while it is disturbed.
+// verdict carries the case out, again while it is disturbed or comes to nothing.
 func (t *trial) verdict(ctx context.Context, tries int) (v verdict, err error) {
 	for range tries {
-		if v, err = t.once(ctx); err != nil || !v.disturbed {
+		if v, err = t.once(ctx); err == nil && !v.disturbed || ctx.Err() != nil {
 			return v, err
 		}
 	}
-	return v, nil
+	return v, err
 }
 
 func (t *trial) once(ctx context.Context) (v verdict, err error) {
