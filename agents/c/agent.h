@@ -16,6 +16,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/select.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -68,6 +69,21 @@ static inline void agent_fail(const char *what, int code)
 	snprintf(line, sizeof line, "{\"event\":\"error\",\"what\":\"%s\",\"code\":%d}", what, code);
 	agent_say(line);
 	exit(1);
+}
+
+/* A library that waits by select() takes descriptors below FD_SETSIZE only, and says nothing of a higher one: that is said here, behind a
+   connection, of which open have been made. */
+static inline void agent_check_select(const char *library, long long open)
+{
+	char what[200];
+	int next = dup(0); /* the lowest that is free */
+	if (next >= 0)
+		close(next);
+	if (next >= 0 && next <= FD_SETSIZE)
+		return;
+	snprintf(what, sizeof what, "%s waits by select(), which takes descriptors below %d, and each connection has several: by threads it can have %lld",
+		library, FD_SETSIZE, open - 1);
+	agent_fail(what, next < 0 ? errno : next);
 }
 
 /* The value of a key of the job. It is flat, and its strings have no escapes. */

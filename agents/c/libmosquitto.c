@@ -218,6 +218,7 @@ static void several(long long n)
 	for (long long i = 0; i < n; i++) {
 		struct mosquitto *m = connected(i);
 		if (threads) {
+			agent_check_select("libmosquitto", i + 1);
 			/* effort: c-libmosquitto */
 			mosquitto_loop_start(m);
 			/* effort: end */

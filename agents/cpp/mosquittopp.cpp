@@ -67,6 +67,10 @@ int main()
 		int code = client->connect(agent_text("host", "127.0.0.1"), static_cast<int>(agent_number("port", 1883)), static_cast<int>(agent_number("keepalive", 60)));
 		if (code)
 			agent_fail(mosqpp::strerror(code), code);
+		// effort: end
+		if (agent_connections() > 1)
+			agent_check_select("libmosquitto", i + 1);
+		// effort: cpp-mosquittopp
 		client->loop_start();
 		// effort: end
 	}

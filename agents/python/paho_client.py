@@ -85,7 +85,9 @@ loop = job.get('loop', 'start')
 if job.get('by') == 'loop':
     threading.Thread(target=run_all, daemon=True).start()
 elif job.get('by') == 'threads' or loop == 'start':
-    for client in clients:
+    for i, client in enumerate(clients):
+        if len(clients) > 1 and client.socket().fileno() >= 1024:
+            agent.fail('paho-mqtt waits by select(), which takes descriptors below 1024, and each connection has several: by threads it can have %d' % i)
         # effort: python-paho python-paho2
         client.loop_start()
         # effort: end

@@ -121,7 +121,21 @@ func listClients(w io.Writer) error {
 		say("%s\n", wrapped(strings.Join(same, ", "), ""))
 		say("%s\n", wrapped(text, "    "))
 	}
+	for why, names := range withoutNoDelay() {
+		say("%s\n", wrapped("No TCP_NODELAY in "+strings.Join(names, ", ")+": "+why+".", ""))
+	}
 	return err
+}
+
+// withoutNoDelay are the clients that cannot be given TCP_NODELAY, by the reason that is known.
+func withoutNoDelay() map[string][]string {
+	by := map[string][]string{}
+	for _, a := range agent.All() {
+		if why := a.Options().NoNoDelay; why != "" {
+			by[why] = append(by[why], a.Name)
+		}
+	}
+	return by
 }
 
 // wrapped breaks words into lines of 80 columns with an indent.

@@ -18,6 +18,8 @@ type Options struct {
 	GC         bool // of the runtime, and containers retained
 	Preload    bool // another allocator
 	Allocation bool // allocations can be counted by one put before the program
+
+	NoNoDelay string // why there is no NoDelay, "" = nothing is known
 }
 
 // Ways of options.
@@ -45,16 +47,20 @@ var (
 	withReturns = func(o Options) Options { o.Reconnect = reconnects; return o }
 	withTLS     = func(o Options) Options { o.TLS = true; return o }
 	withNoDelay = func(o Options) Options { o.NoDelay = true; return o }
+	withoutNo   = func(o Options, why string) Options { o.NoNoDelay = why; return o }
 	withLog     = func(o Options) Options { o.Log = true; return o }
 )
+
+// ofPaho: MQTTAsync_connectOptions of MQTTAsync.h has no field for it.
+const ofPaho = "the library's connect options have no field for it"
 
 // options are those of each agent.
 var options = map[string]Options{
 	"c-floor":         withNoDelay(withBy(inC, byBoth)),
 	"c-libmosquitto":  withLog(withNoDelay(withTLS(withReturns(withLoops(withBy(inC, byBoth)))))),
 	"cpp-mosquittopp": withLog(withNoDelay(withTLS(withReturns(inC)))),
-	"c-paho":          withLog(withTLS(withReturns(withBy(inC, byLoop)))),
-	"cpp-paho":        withTLS(withReturns(withBy(inC, byLoop))),
+	"c-paho":          withoutNo(withLog(withTLS(withReturns(withBy(inC, byLoop)))), ofPaho),
+	"cpp-paho":        withoutNo(withTLS(withReturns(withBy(inC, byLoop))), ofPaho),
 	"go-floor":        inGo,
 	"go-paho3":        withLog(withReturns(inGo)),
 	"go-paho5":        inGo,
@@ -101,7 +107,11 @@ func (a Agent) Lacks(j *Job) string {
 		{j.GC != "" || j.Retain > 0, o.GC, "--gc and --retain: those are of Python"},
 	} {
 		if c.asked && !c.has {
-			return "it has no " + c.what
+			why := ""
+			if o.NoNoDelay != "" && j.NoDelay != 0 && !o.NoDelay {
+				why = ": " + o.NoNoDelay
+			}
+			return "it has no " + c.what + why
 		}
 	}
 	return ""

@@ -58,6 +58,9 @@ func (k *group) add(ctx context.Context, g *guard.Guard, b *agent.Built, job age
 	for range connections {
 		c, err := k.broker.Accept(ctx, patience)
 		if err != nil {
+			if said := p.Failure(); said != nil {
+				return said
+			}
 			return fmt.Errorf("%d of %d connections came: %w%s", len(k.clients), connections, err, p.Said())
 		}
 		k.clients = append(k.clients, c)

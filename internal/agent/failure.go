@@ -1,0 +1,28 @@
+package agent
+
+import (
+	"fmt"
+	"time"
+)
+
+// failureDelay is how long after its connection an agent's own words may come.
+const failureDelay = time.Second
+
+// Failure is what the agent has said that it failed of, or says now that its connection is gone; nil = nothing.
+func (p *Process) Failure() error {
+	late := time.NewTimer(failureDelay)
+	defer late.Stop()
+	for {
+		select {
+		case e, ok := <-p.events:
+			switch {
+			case !ok:
+				return nil
+			case e.Event == "error":
+				return fmt.Errorf("%s: %s (%d)%s", p.Name, e.What, e.Code, p.words)
+			}
+		case <-late.C:
+			return nil
+		}
+	}
+}
