@@ -237,7 +237,12 @@ func (m *merger) valid(points int) error {
 		missing = append(missing, c.Subject.Name+": no valid trial")
 	}
 	if slices.Max(valid) < 2 {
-		return errors.New("nothing to compare: " + strings.Join(missing, "; "))
+		const named = 4
+		more := ""
+		if n := len(missing) - named; n > 1 {
+			missing, more = missing[:named], fmt.Sprintf("; and %d more", n)
+		}
+		return errors.New("nothing to compare: " + strings.Join(missing, "; ") + more)
 	}
 	m.out.NotCompared = append(m.out.NotCompared, missing...)
 	return nil

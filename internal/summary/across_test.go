@@ -142,4 +142,13 @@ func TestCompareRunsRefuses(t *testing.T) {
 	if _, err := summary.CompareRuns(nil, true); err == nil {
 		t.Error("no runs were compared")
 	}
+	runs := []*summary.Summary{summary.Of(of("a", nil))}
+	for _, id := range []string{"b", "c", "d", "e", "f", "g", "h"} {
+		runs = append(runs, summary.Of(of(id, func(x *runtest.Trial) {
+			x.Edit = func(r *run.TrialRecord) { r.State = run.Failed }
+		})))
+	}
+	if _, err := summary.CompareRuns(runs, true); err == nil || !strings.HasSuffix(err.Error(), "mosquitto (E): no valid trial; and 3 more") {
+		t.Errorf("many without a valid trial: %v", err)
+	}
 }
