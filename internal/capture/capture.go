@@ -34,8 +34,8 @@ type flow struct{ a, b netip.AddrPort }
 // maxConnections bounds the memory for captures of scans and floods.
 const maxConnections = 100_000
 
-// ErrNoCapture: the file is of another kind.
-var ErrNoCapture = errors.New("this is no capture: a file as tcpdump -w or Wireshark writes it (pcap, pcapng) is needed")
+// errNoCapture: the file is of another kind.
+var errNoCapture = errors.New("this is no capture: a file as tcpdump -w or Wireshark writes it (pcap, pcapng) is needed")
 
 // source reads packets, whatever the kind of file.
 type source interface {
@@ -78,7 +78,7 @@ func Read(r io.Reader) (*Capture, error) {
 func open(r *bufio.Reader) (source, error) {
 	magic, err := r.Peek(4)
 	if err != nil {
-		return nil, ErrNoCapture
+		return nil, errNoCapture
 	}
 	var s source
 	if binary.LittleEndian.Uint32(magic) == 0x0a0d0d0a {
@@ -87,7 +87,7 @@ func open(r *bufio.Reader) (source, error) {
 		s, err = pcapgo.NewReader(r)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%w (%w)", ErrNoCapture, err)
+		return nil, fmt.Errorf("%w (%w)", errNoCapture, err)
 	}
 	return s, nil
 }

@@ -232,7 +232,7 @@ func TestTLS(t *testing.T) {
 
 func TestNoCapture(t *testing.T) {
 	for _, text := range []string{"", "abc", "seq,send,recv\n1,2,3\n"} {
-		if _, err := Read(bytes.NewReader([]byte(text))); !errors.Is(err, ErrNoCapture) {
+		if _, err := Read(bytes.NewReader([]byte(text))); !errors.Is(err, errNoCapture) {
 			t.Errorf("%q: %v", text, err)
 		}
 	}

@@ -30,8 +30,8 @@ type Row struct {
 // MaxBytes is the size of the largest file that is read.
 const MaxBytes = 64 << 20
 
-// ErrEmpty: there is no row to check.
-var ErrEmpty = errors.New("there is no row of results in it: a CSV with a header line or JSON with an array of objects is needed")
+// errEmpty: there is no row to check.
+var errEmpty = errors.New("there is no row of results in it: a CSV with a header line or JSON with an array of objects is needed")
 
 // Read reads a table: CSV with a header line (comma, semicolon, tab or | between the cells), JSON (an array of objects, an object
 // that holds one, or the report of a run), or an object on each line. Names of nested JSON fields are joined by dots.
@@ -41,7 +41,7 @@ func Read(data []byte) (*Table, error) {
 	var err error
 	switch {
 	case len(data) == 0:
-		return nil, ErrEmpty
+		return nil, errEmpty
 	case data[0] == '{' || data[0] == '[':
 		t, err = readJSON(data)
 	default:
@@ -51,7 +51,7 @@ func Read(data []byte) (*Table, error) {
 		return nil, err
 	}
 	if len(t.Rows) == 0 {
-		return nil, ErrEmpty
+		return nil, errEmpty
 	}
 	for i := range t.Rows {
 		t.Rows[i].Name = t.nameOf(t.Rows[i].Cells)

@@ -42,19 +42,19 @@ func TestMeter(t *testing.T) {
 		}
 	}
 	m := Meter{Radio: radio}
-	if err := errors.Join(m.Packet(5*s), m.Packet(4*s)); !errors.Is(err, ErrOrder) {
+	if err := errors.Join(m.Packet(5*s), m.Packet(4*s)); !errors.Is(err, errOrder) {
 		t.Errorf("packets out of order: %v", err)
 	}
 }
 
 func TestRadios(t *testing.T) {
 	for _, r := range Radios() {
-		found, ok := FindRadio(r.Name)
+		found, ok := findRadio(r.Name)
 		if !ok || found != r || r.Tail <= 0 || r.SetUp <= 0 || r.Source == "" {
 			t.Errorf("%+v", r)
 		}
 	}
-	if _, ok := FindRadio("wimax"); ok {
+	if _, ok := findRadio("wimax"); ok {
 		t.Error("wimax")
 	}
 }

@@ -42,8 +42,8 @@ func Radios() []Radio {
 	}
 }
 
-// FindRadio returns the built-in model of this name.
-func FindRadio(name string) (Radio, bool) {
+// findRadio returns the built-in model of this name.
+func findRadio(name string) (Radio, bool) {
 	all := Radios()
 	i := slices.IndexFunc(all, func(r Radio) bool { return r.Name == name })
 	if i < 0 {
@@ -52,8 +52,8 @@ func FindRadio(name string) (Radio, bool) {
 	return all[i], true
 }
 
-// ErrOrder is a packet whose time is before that of the one before.
-var ErrOrder = errors.New("energy: packets are not in order of time")
+// errOrder is a packet whose time is before that of the one before.
+var errOrder = errors.New("energy: packets are not in order of time")
 
 // Meter follows the radio of one device. The zero value, with a Radio, is off.
 type Meter struct {
@@ -68,7 +68,7 @@ type Meter struct {
 func (m *Meter) Packet(at int64) error {
 	switch {
 	case m.burst && at < m.last:
-		return fmt.Errorf("%w: %d after %d", ErrOrder, at, m.last)
+		return fmt.Errorf("%w: %d after %d", errOrder, at, m.last)
 	case m.burst && at-m.last <= int64(m.Tail):
 		m.last = at
 		return nil

@@ -352,7 +352,7 @@ func (c *Core) refused(cl *client, now int64, err error) {
 	}
 	note(&c.conns.Failures, err.Error(), 1)
 	c.event(now, "refused", cl, err.Error())
-	if Permanent(err) {
+	if permanent(err) {
 		c.fail(err)
 	}
 }

@@ -36,7 +36,7 @@ func (c *Core) drop(cl *client, now int64, err error) {
 		c.conns.Failed++
 		note(&c.conns.Failures, err.Error(), 1)
 		c.event(now, "failed", cl, err.Error())
-		if !cl.was && Permanent(err) {
+		if !cl.was && permanent(err) {
 			c.fail(err)
 		}
 	}
@@ -79,8 +79,8 @@ func (c *Core) backOff(cl *client) time.Duration {
 	return a.pause
 }
 
-// Permanent tells whether trying again cannot help, because the peer or the configuration says no.
-func Permanent(err error) bool {
+// permanent tells whether trying again cannot help, because the peer or the configuration says no.
+func permanent(err error) bool {
 	var p interface{ Temporary() bool }
 	return !errors.As(err, &p) || !p.Temporary()
 }

@@ -57,8 +57,8 @@ func (b *Broker) Port() int { return b.listener.Addr().(*net.TCPAddr).Port }
 // Close stops listening.
 func (b *Broker) Close() error { return b.listener.Close() }
 
-// ErrNobody: no client connected and subscribed in time.
-var ErrNobody = errors.New("the client did not connect and subscribe in time")
+// errNobody: no client connected and subscribed in time.
+var errNobody = errors.New("the client did not connect and subscribe in time")
 
 // Accept waits for the next client that connects and subscribes.
 func (b *Broker) Accept(ctx context.Context, patience time.Duration) (*Client, error) {
@@ -75,7 +75,7 @@ func (b *Broker) Accept(ctx context.Context, patience time.Duration) (*Client, e
 	case <-c.ended:
 		err = errors.Join(errGone, c.Err())
 	case <-late.C:
-		err = ErrNobody
+		err = errNobody
 	case <-ctx.Done():
 		err = context.Cause(ctx)
 	}
@@ -91,7 +91,7 @@ func (b *Broker) Connect(patience time.Duration) (*Client, error) {
 	}
 	conn, err := b.listener.Accept()
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrNobody, err)
+		return nil, fmt.Errorf("%w: %w", errNobody, err)
 	}
 	return newClient(conn, b.tls, b.session())
 }

@@ -2,14 +2,14 @@ package instrument
 
 import "fmt"
 
-// SmallestPayload holds the number of a message and closes its JSON.
-const SmallestPayload = 40
+// smallestPayload holds the number of a message and closes its JSON.
+const smallestPayload = 40
 
 // Payload is a reading of a sensor in JSON, of the size wanted; Number writes the number of a message into it.
 func Payload(size int) ([]byte, error) {
 	const head, tail = `{"seq":"0000000000","sensor":"`, `"}`
-	if size < SmallestPayload {
-		return nil, fmt.Errorf("a payload of %d bytes is too small: the smallest is %d", size, SmallestPayload)
+	if size < smallestPayload {
+		return nil, fmt.Errorf("a payload of %d bytes is too small: the smallest is %d", size, smallestPayload)
 	}
 	b := append(make([]byte, 0, size), head...)
 	for len(b) < size-len(tail) {

@@ -23,7 +23,7 @@ func (t *Tracker) UnmarshalJSON(text []byte) error {
 	if err := json.Unmarshal(text, &list); err != nil {
 		return err
 	}
-	if len(list)%2 == 0 || len(list)/2 > MaxHoles || list[0] > maxSeq {
+	if len(list)%2 == 0 || len(list)/2 > maxHoles || list[0] > maxSeq {
 		return errTracker
 	}
 	read := Tracker{next: list[0]}

@@ -5,8 +5,8 @@ import (
 	"sort"
 )
 
-// MaxHoles is how many holes one Tracker keeps open. It bounds its memory to 16 bytes times this.
-const MaxHoles = 1 << 16
+// maxHoles is how many holes one Tracker keeps open. It bounds its memory to 16 bytes times this.
+const maxHoles = 1 << 16
 
 // maxSeq keeps next from wrapping around.
 const maxSeq = 1 << 63
@@ -63,7 +63,7 @@ func (t *Tracker) RecordRun(n uint64) bool {
 
 func (t *Tracker) recordOther(seq uint64) (Outcome, uint64) {
 	if seq > t.next {
-		if seq >= maxSeq || len(t.holes) >= MaxHoles {
+		if seq >= maxSeq || len(t.holes) >= maxHoles {
 			return Overflow, 0
 		}
 		t.holes = append(t.holes, hole{t.next, seq})
@@ -82,7 +82,7 @@ func (t *Tracker) recordOther(seq uint64) (Outcome, uint64) {
 		h.from++
 	case seq == h.to-1:
 		h.to--
-	case len(t.holes) >= MaxHoles:
+	case len(t.holes) >= maxHoles:
 		return Overflow, 0
 	default:
 		upper := hole{seq + 1, h.to}

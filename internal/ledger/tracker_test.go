@@ -140,7 +140,7 @@ func TestTrackerByHand(t *testing.T) {
 
 func TestTrackerBound(t *testing.T) {
 	var tr Tracker
-	for i := range uint64(MaxHoles - 1) {
+	for i := range uint64(maxHoles - 1) {
 		if o, _ := tr.Record(10*i + 9); o != New {
 			t.Fatalf("hole %d: %v", i, o)
 		}

@@ -11,8 +11,8 @@ import (
 // in HTML only.
 type Page struct{ d document }
 
-// PageFormats are the names that Page.Write knows.
-var PageFormats = []string{"text", "markdown", "html"}
+// pageFormats are the names that Page.Write knows.
+var pageFormats = []string{"text", "markdown", "html"}
 
 // NewPage begins a report.
 func NewPage(title string) *Page {
@@ -123,7 +123,7 @@ func (p *Page) Write(w io.Writer, format string, color bool, explain func(word s
 	case "html":
 		return writeHTML(w, d, explain)
 	}
-	return fmt.Errorf("unknown report format %q: there are %s", format, strings.Join(PageFormats, ", "))
+	return fmt.Errorf("unknown report format %q: there are %s", format, strings.Join(pageFormats, ", "))
 }
 
 // flat opens what is folded, and leaves out what only HTML shows.

@@ -43,8 +43,8 @@ const (
 	bytesUnit = "bytes"
 )
 
-// DefaultSearchLimits are kept by what is sustained unless the scenario says otherwise.
-var DefaultSearchLimits = []string{"p99 < 50ms", "lost = 0", "achieved >= 98 %"}
+// defaultSearchLimits are kept by what is sustained unless the scenario says otherwise.
+var defaultSearchLimits = []string{"p99 < 50ms", "lost = 0", "achieved >= 98 %"}
 
 // variable is something that can be searched.
 type variable struct {
@@ -124,7 +124,7 @@ func (s *Scenario) completeSearch() {
 		x.Longest = 30 * time.Second
 	}
 	if len(x.Limits) == 0 {
-		for _, text := range DefaultSearchLimits {
+		for _, text := range defaultSearchLimits {
 			x.Limits = append(x.Limits, Limit{Text: text, At: s.At("search")})
 		}
 	}

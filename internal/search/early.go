@@ -16,7 +16,7 @@ type Bound struct {
 //
 // Of percentiles the test is exact (a curtailed sampling plan): once more deliveries are late than the limit allows among all
 // that the whole probe is to cause, nothing that follows can mend it. Of the part that must arrive in time it assumes that the broker
-// never delivers more than Spare times what it did in its best second so far.
+// never delivers more than spare times what it did in its best second so far.
 type Early struct {
 	Expected float64       // deliveries that all messages of the measure phase should cause
 	Length   time.Duration // of the measure phase
@@ -28,8 +28,8 @@ type Early struct {
 	after []Progress
 }
 
-// Spare is how much faster than in its best second a broker may still become.
-const Spare = 1.1
+// spare is how much faster than in its best second a broker may still become.
+const spare = 1.1
 
 // enoughSeconds is how many must have been seen before a rate is believed, those of the warm-up included.
 const enoughSeconds = 2
@@ -84,7 +84,7 @@ func (e *Early) behind(p Progress) string {
 	if e.Achieved == 0 || e.seen < enoughSeconds || p.At >= e.Length {
 		return ""
 	}
-	most := p.Inside + Spare*e.best*(e.Length-p.At).Seconds()
+	most := p.Inside + spare*e.best*(e.Length-p.At).Seconds()
 	if most >= e.Achieved*e.Expected {
 		return ""
 	}

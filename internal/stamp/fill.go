@@ -1,7 +1,6 @@
 package stamp
 
 import (
-	"bytes"
 	"math/rand/v2"
 	"sync"
 )
@@ -34,20 +33,6 @@ func fillFrom(b []byte, from int) {
 	}
 }
 
-// CheckFill reports whether p[from:] is what Fill wrote there.
-func CheckFill(p []byte, from int) bool {
-	template := fillTemplate()
-	for at := max(from, 0); at < len(p); {
-		want := template[at%fillPeriod:]
-		want = want[:min(len(want), len(p)-at)]
-		if !bytes.Equal(p[at:at+len(want)], want) {
-			return false
-		}
-		at += len(want)
-	}
-	return true
-}
-
 const (
 	fillMember    = `,"fill":"`
 	fillMemberEnd = `"}`
@@ -68,20 +53,4 @@ func FillJSON(b []byte) {
 	at += copy(b[at:], fillMember)
 	fillFrom(b[:end], at)
 	copy(b[end:], fillMemberEnd)
-}
-
-// CheckFillJSON reports whether p is, behind its stamp, what FillJSON wrote there.
-func CheckFillJSON(p []byte) bool {
-	at := JSONSize - 1
-	end := len(p) - len(fillMemberEnd)
-	if end < at+len(fillMember) {
-		for ; at < len(p)-1; at++ {
-			if p[at] != ' ' {
-				return false
-			}
-		}
-		return at == len(p)-1 && p[at] == '}'
-	}
-	from := at + len(fillMember)
-	return string(p[at:from]) == fillMember && CheckFill(p[:end], from) && string(p[end:]) == fillMemberEnd
 }

@@ -43,25 +43,10 @@ var jsonSkeleton = [...]struct {
 	{len(jsonPrefix) + jsonBody, ']'},
 }
 
-// AppendJSON appends `"mq":[…]`, the member that carries s, to b. Its width is fixed, so that a later stamp can be written
-// over it.
-func AppendJSON(b []byte, s *Stamp) []byte {
-	n := len(b)
-	b = append(b, make([]byte, JSONSize-2)...)
-	putMember(b[n:], s)
-	return b
-}
-
 // PutJSON writes `{"mq":[…]`, JSONSize-1 bytes, over the start of b. The caller supplies the rest of the object.
 func PutJSON(b []byte, s *Stamp) {
-	b[0] = '{'
-	putMember(b[1:], s)
-}
-
-func putMember(b []byte, s *Stamp) {
-	b = b[:JSONSize-2]
-	copy(b, jsonPrefix[1:])
-	n := b[len(jsonPrefix)-1:]
+	copy(b[:JSONSize-1], jsonPrefix)
+	n := b[len(jsonPrefix) : JSONSize-1]
 	putUint(n[:width32], uint64(s.Run))
 	putUint(n[streamAt:streamAt+width32], uint64(s.Stream))
 	putUint(n[seqAt:seqAt+width64], s.Seq)

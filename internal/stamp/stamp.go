@@ -2,7 +2,7 @@
 // was due and sent.
 //
 // There is one stamp in two forms. Put writes the binary form, PutJSON the form for clients that must see valid JSON;
-// Decode reads both. Fill and CheckFill care for the bytes behind a stamp.
+// Decode reads both. Fill and FillJSON write the bytes behind it.
 //
 // The binary form is Size bytes, little-endian:
 //

@@ -27,7 +27,7 @@ func TestSlope(t *testing.T) {
 		t.Errorf("held %d of %d, growth seen in %d without any", held, trials, wrong)
 	}
 	same := make([]float64, 20)
-	if s, ok := Slope([]float64{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19}, same); !ok || s != (Trend{}) {
+	if s, ok := Slope([]float64{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19}, same); !ok || s != (trend{}) {
 		t.Errorf("a constant: %+v %v", s, ok)
 	}
 	for _, x := range [][]float64{nil, {1, 2}, same} {

@@ -18,8 +18,8 @@ import (
 	"github.com/mqlab/mqlab/internal/proto"
 )
 
-// VisitorGroup is the group of the window that holds the times of visits.
-const VisitorGroup = "visitors"
+// visitorGroup is the group of the window that holds the times of visits.
+const visitorGroup = "visitors"
 
 // Visits counts clients that came and left again. Those that were due and are neither made nor failed never began: as many as may be on
 // their way at one time were.
@@ -159,7 +159,7 @@ func (v *visitors) finish(start, measure, end int64, emit func(*ledger.Window)) 
 	v.under.Wait()
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	w := &ledger.Window{Group: VisitorGroup, Phase: "close", Start: end - measure, End: end - measure}
+	w := &ledger.Window{Group: visitorGroup, Phase: "close", Start: end - measure, End: end - measure}
 	w.Hists[ledger.Visit] = v.took
 	emit(w)
 	return &Visits{

@@ -11,9 +11,6 @@ import (
 	"github.com/mqlab/mqlab/internal/summary"
 )
 
-// CompareFormats are the names that WriteChanges knows.
-var CompareFormats = []string{"text", "json", "markdown"}
-
 // WriteChanges writes how two comparisons, A and B, differ.
 func WriteChanges(w io.Writer, format, a, b string, c *clients.Changes, color bool) error {
 	if format == "json" {

@@ -95,7 +95,7 @@ func writeIdleCSV(w io.Writer, r *idle.Result) error {
 	return out.Error()
 }
 
-// WriteIdleChanges writes two runs, A and B, side by side, in one of CompareFormats.
+// WriteIdleChanges writes two runs, A and B, side by side, as text, JSON or Markdown.
 func WriteIdleChanges(w io.Writer, format, a, b string, c *idle.Changes, color bool) error {
 	if format == "json" {
 		return writeJSON(w, c)

@@ -50,11 +50,6 @@ type Watched interface {
 	Observe(seen link.Observer)
 }
 
-// Breaker is a Network that can end the connections there are in a certain way.
-type Breaker interface {
-	Break(how link.OutageKind) error
-}
-
 // The backends.
 const (
 	Auto      = "auto"

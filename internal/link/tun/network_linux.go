@@ -61,7 +61,7 @@ func (n *Network) open(cfg link.Config) (err error) {
 	n.facts.Scheduler = first.Scheduler
 	n.because(first.Why)
 	var connections atomic.Uint32
-	next := func() netip.Addr { return DeviceAddr(int(connections.Add(1) - 1)) }
+	next := func() netip.Addr { return deviceAddr(int(connections.Add(1) - 1)) }
 	n.places = [2]*space.Place{{Space: n.device.Space, Source: next, Loopback: Loopback}, {Space: n.broker.Space}}
 	// The devices are the carrier's now: they are gone when it is.
 	return errors.Join(n.device.release(), n.broker.release())

@@ -110,7 +110,7 @@ func TestBrokersSeeLocalClients(t *testing.T) {
 	addr := greeter(t, n.Broker(), "127.0.0.1:0")
 	for i, want := range []string{"127.18.0.1", "127.18.0.2", "127.18.0.3"} {
 		c := dial(t, n.Device(), addr)
-		if got := c.LocalAddr().(*net.TCPAddr).IP.String(); got != DeviceAddr(i).String() {
+		if got := c.LocalAddr().(*net.TCPAddr).IP.String(); got != deviceAddr(i).String() {
 			t.Errorf("connection %d is made from %s", i, got)
 		}
 		if from := exchange(t, c, 1<<20); netip.MustParseAddrPort(from).Addr().String() != want {

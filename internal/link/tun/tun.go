@@ -33,8 +33,8 @@ var (
 // devices is how many addresses devices have; the one behind the last is the first again.
 const devices = 65_000
 
-// DeviceAddr returns the address of a device, counted from 0.
-func DeviceAddr(n int) netip.Addr {
+// deviceAddr returns the address of a device, counted from 0.
+func deviceAddr(n int) netip.Addr {
 	a := Device.As4()
 	n = n%devices + 1
 	a[2], a[3] = byte(n>>8), byte(n)

@@ -74,15 +74,15 @@ func readFrame(r io.Reader) (kind byte, body []byte, err error) {
 	return head[0], body, err
 }
 
-// HeadBytes is how much of a packet an observer sees: the headers of IPv4 and TCP.
-const HeadBytes = 80
+// headBytes is how much of a packet an observer sees: the headers of IPv4 and TCP.
+const headBytes = 80
 
 // sightingHead is direction, verdict, size of the packet, its time, and how many bytes of it follow.
 const sightingHead = 1 + 1 + 2 + 8 + 1
 
 // appendSighting adds what an observer is told.
 func appendSighting(b []byte, way link.Direction, at int64, packet []byte, v link.Verdict) []byte {
-	head := packet[:min(len(packet), HeadBytes)]
+	head := packet[:min(len(packet), headBytes)]
 	b = append(b, byte(way), byte(v))
 	b = binary.BigEndian.AppendUint16(b, uint16(len(packet)))
 	b = binary.BigEndian.AppendUint64(b, uint64(at))

@@ -28,7 +28,7 @@ func TestSightingsComeAsTheyWent(t *testing.T) {
 		got = append(got, sighting{way, at, size, string(head), v})
 	})
 	want := []sighting{
-		{link.Up, 12345678901234, MTU, string(long[:HeadBytes]), link.LostOnAir},
+		{link.Up, 12345678901234, MTU, string(long[:headBytes]), link.LostOnAir},
 		{link.Down, 1, 3, "abc", link.Accepted},
 		{link.Down, 2, 0, "", link.QueueFull},
 	}

@@ -9,34 +9,14 @@ import (
 	"github.com/mqlab/mqlab/internal/proto"
 )
 
-// Greeting is what a broker says about itself in connection.start.
-type Greeting struct {
+// greeting is what a broker says about itself in connection.start.
+type greeting struct {
 	Product, Version string   // such as RabbitMQ, 3.10.8; empty = not said
 	Mechanisms       []string // of SASL
 }
 
-// ReadGreeting reads the connection.start at the start of in, without a session: a broker that answers the protocol
-// header so is up. n is its length; 0 without an error means that more bytes are needed.
-func ReadGreeting(in []byte) (n int, g Greeting, err error) {
-	if wait, err := foreign(in, "\x01\x00\x00"); wait || err != nil {
-		return 0, g, err
-	}
-	var f frame
-	if n, err = cutFrame(in, defaultFrame, &f); n == 0 {
-		return 0, g, err
-	}
-	m, r, err := f.method()
-	if err == nil && m != connectionStart {
-		err = errUnexpected(m)
-	}
-	if err != nil {
-		return 0, g, err
-	}
-	g, err = readStart(&r)
-	return n, g, err
-}
-
-func readStart(r *reader) (g Greeting, err error) {
+// readStart reads the arguments of connection.start.
+func readStart(r *reader) (g greeting, err error) {
 	major, minor := r.u8(), r.u8()
 	about, mechanisms := r.longStr(), r.longStr()
 	r.longStr() // locales
@@ -50,7 +30,7 @@ func readStart(r *reader) (g Greeting, err error) {
 	if err != nil {
 		return g, err
 	}
-	return Greeting{t.text("product"), t.text("version"), strings.Fields(string(mechanisms))}, nil
+	return greeting{t.text("product"), t.text("version"), strings.Fields(string(mechanisms))}, nil
 }
 
 // capabilities tells the broker which of its extensions we understand.

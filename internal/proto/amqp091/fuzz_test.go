@@ -78,13 +78,3 @@ func FuzzServerFeed(f *testing.F) {
 		however.Same(t, func() proto.Session { return NewServer(cfg) }, join(hello, in), seed)
 	})
 }
-
-// FuzzReadGreeting: no input makes it panic or claim more than there is.
-func FuzzReadGreeting(f *testing.F) {
-	f.Add(connect(f, &Config{}, &ServerConfig{}).heard)
-	f.Fuzz(func(t *testing.T, in []byte) {
-		if n, _, err := ReadGreeting(in); n > len(in) || (n > 0 && err != nil && len(in) < frameOverhead) {
-			t.Errorf("%d of %d bytes, %v", n, len(in), err)
-		}
-	})
-}

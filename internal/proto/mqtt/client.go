@@ -210,7 +210,7 @@ func (c *Client) Subscribe(s *proto.Subscription, out []byte) ([]byte, error) {
 	if s.Group != "" {
 		filter = "$share/" + s.Group + "/" + s.Topic
 	}
-	if err := CheckFilter(filter); err != nil {
+	if err := checkFilter(filter); err != nil {
 		return out, fmt.Errorf("mqtt: cannot subscribe: %w", err)
 	}
 	switch {

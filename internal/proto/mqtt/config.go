@@ -113,7 +113,7 @@ func (w *Will) validate() error {
 	if w == nil {
 		return nil
 	}
-	if err := CheckTopic([]byte(w.Topic)); err != nil {
+	if err := checkTopic([]byte(w.Topic)); err != nil {
 		return fmt.Errorf("mqtt: will: %w", err)
 	}
 	if w.QoS > 2 {

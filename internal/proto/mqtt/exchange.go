@@ -198,7 +198,7 @@ func (x *exchange) readPublish(first byte, body []byte, ev *proto.Event) (id uin
 		return 0, malformed(pktPublish, errShort)
 	}
 	topic, rest := body[2:n:n], body[n:]
-	if err := CheckTopic(topic); err != nil {
+	if err := checkTopic(topic); err != nil {
 		return 0, malformed(pktPublish, err)
 	}
 	if qos > 0 {

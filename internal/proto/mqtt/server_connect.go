@@ -147,7 +147,7 @@ func (c *Connect) readWill(r *reader, flags byte) error {
 	if r.short {
 		return errShort
 	}
-	if err := CheckTopic(topic); err != nil {
+	if err := checkTopic(topic); err != nil {
 		return fmt.Errorf("will: %w", err)
 	}
 	w.Topic = string(topic)

@@ -122,7 +122,7 @@ func (s *Server) checkFilters(kind byte, body []byte) (start int, err error) {
 		if r.short {
 			break
 		}
-		if err := CheckFilter(string(filter)); err != nil {
+		if err := checkFilter(string(filter)); err != nil {
 			return 0, err
 		}
 	}

@@ -15,8 +15,8 @@ var (
 	errTopicWildcard = errors.New("the topic holds a wildcard")
 )
 
-// CheckTopic says why a message cannot be published to topic (§4.7.1, §4.7.3), or nil.
-func CheckTopic(topic []byte) error {
+// checkTopic says why a message cannot be published to topic (§4.7.1, §4.7.3), or nil.
+func checkTopic(topic []byte) error {
 	switch {
 	case len(topic) == 0:
 		return errTopicEmpty
@@ -42,8 +42,8 @@ func checkUnusualTopic(topic []byte) error {
 	return nil
 }
 
-// CheckFilter says why filter is no topic filter (§4.7.1, §4.8.2), or nil.
-func CheckFilter(filter string) error {
+// checkFilter says why filter is no topic filter (§4.7.1, §4.8.2), or nil.
+func checkFilter(filter string) error {
 	if filter == "" || len(filter) > 65535 || !validText([]byte(filter)) {
 		return fmt.Errorf("topic filter %.40q is empty, too long, or no text", filter)
 	}

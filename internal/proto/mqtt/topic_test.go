@@ -61,12 +61,12 @@ func TestMatch(t *testing.T) {
 
 func TestCheckTopic(t *testing.T) {
 	for _, topic := range []string{"a", "/", "a/b", "$SYS/x", "ä/€", "a b", strings.Repeat("x", 65535)} {
-		if err := CheckTopic([]byte(topic)); err != nil {
+		if err := checkTopic([]byte(topic)); err != nil {
 			t.Errorf("%.20q: %v", topic, err)
 		}
 	}
 	for _, topic := range []string{"", "a/+", "#", "a\x00b", "a\xff", "\xed\xa0\x80", strings.Repeat("x", 65536)} {
-		if CheckTopic([]byte(topic)) == nil {
+		if checkTopic([]byte(topic)) == nil {
 			t.Errorf("%.20q is accepted", topic)
 		}
 	}
@@ -74,12 +74,12 @@ func TestCheckTopic(t *testing.T) {
 
 func TestCheckFilter(t *testing.T) {
 	for _, filter := range []string{"a", "/", "#", "+", "a/#", "+/a/+", "a/+/#", "$SYS/#", "$share/g/a", "$share/g/#", "$share"} {
-		if err := CheckFilter(filter); err != nil {
+		if err := checkFilter(filter); err != nil {
 			t.Errorf("%q: %v", filter, err)
 		}
 	}
 	for _, filter := range []string{"", "a#", "a/#/b", "#/a", "a+", "a/b+/c", "a\x00", "\xff", "$share/", "$share/g", "$share/g/", "$share//a", "$share/+/a", "$share/g/a+", strings.Repeat("x", 65536)} {
-		if CheckFilter(filter) == nil {
+		if checkFilter(filter) == nil {
 			t.Errorf("%.20q is accepted", filter)
 		}
 	}
@@ -91,7 +91,7 @@ func FuzzMatch(f *testing.F) {
 	f.Add("#", "$x")
 	f.Add("a/#", "a")
 	f.Fuzz(func(t *testing.T, filter, topic string) {
-		if CheckFilter(filter) != nil || CheckTopic([]byte(topic)) != nil || strings.HasPrefix(filter, "$share/") {
+		if checkFilter(filter) != nil || checkTopic([]byte(topic)) != nil || strings.HasPrefix(filter, "$share/") {
 			t.Skip()
 		}
 		want := matchLevels(strings.Split(filter, "/"), strings.Split(topic, "/"))

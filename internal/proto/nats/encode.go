@@ -42,7 +42,7 @@ func appendUint(out []byte, v uint64) []byte {
 	return append(out, b[i:]...)
 }
 
-// AppendErr appends -ERR with a text, as a server refuses something.
-func AppendErr(out []byte, text string) []byte {
+// appendErr appends -ERR with a text, as a server refuses something.
+func appendErr(out []byte, text string) []byte {
 	return fmt.Appendf(out, "-ERR '%s'\r\n", text)
 }

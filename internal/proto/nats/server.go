@@ -159,7 +159,7 @@ func (s *Server) forget(token uint64) {
 func (s *Server) Tick(now int64, out []byte) (int64, []byte, error) {
 	send, err := s.keepAlive.tick(now, s.cfg.KeepAlive)
 	if err != nil {
-		out = AppendErr(out, "Stale Connection")
+		out = appendErr(out, "Stale Connection")
 	}
 	if send {
 		s.pings.push(ping{cause: toKeepAlive})
@@ -177,13 +177,13 @@ func (s *Server) Feed(_ int64, in, out []byte, ev *proto.Event) (int, []byte, er
 	line, n, err := cutLine(in)
 	if n == 0 {
 		if err != nil {
-			out = AppendErr(out, "Maximum Control Line Exceeded")
+			out = appendErr(out, "Maximum Control Line Exceeded")
 		}
 		return 0, out, err
 	}
 	o, args := cutOp(line)
 	if !s.connected && (o == opPub || o == opHpub || o == opSub || o == opUnsub) {
-		return 0, AppendErr(out, "Authorization Violation"), fmt.Errorf("nats: %s before CONNECT", o)
+		return 0, appendErr(out, "Authorization Violation"), fmt.Errorf("nats: %s before CONNECT", o)
 	}
 	switch o {
 	case opPub, opHpub:
@@ -203,7 +203,7 @@ func (s *Server) Feed(_ int64, in, out []byte, ev *proto.Event) (int, []byte, er
 		}
 	case opOK:
 	default:
-		return 0, AppendErr(out, "Unknown Protocol Operation"), errUnexpected(o, line)
+		return 0, appendErr(out, "Unknown Protocol Operation"), errUnexpected(o, line)
 	}
 	return n, out, err
 }
@@ -211,21 +211,21 @@ func (s *Server) Feed(_ int64, in, out []byte, ev *proto.Event) (int, []byte, er
 func (s *Server) published(o op, args, in []byte, n int, out []byte, ev *proto.Event) (int, []byte, error) {
 	var f frame
 	if err := parseFrame(o, args, &f); err != nil {
-		return 0, AppendErr(out, "Parser Error"), err
+		return 0, appendErr(out, "Parser Error"), err
 	}
 	if limit := s.cfg.maxPayload(); f.total > limit {
-		return 0, AppendErr(out, "Maximum Payload Violation"),
+		return 0, appendErr(out, "Maximum Payload Violation"),
 			fmt.Errorf("nats: the client sent a message of %d bytes, the limit is %d", f.total, limit)
 	}
 	headers, payload, unit, err := f.body(o, in, n)
 	if unit == 0 {
 		if err != nil {
-			out = AppendErr(out, "Parser Error")
+			out = appendErr(out, "Parser Error")
 		}
 		return 0, out, err
 	}
 	if checkSubject(f.subject) != nil {
-		return unit, AppendErr(out, "Invalid Publish Subject"), nil
+		return unit, appendErr(out, "Invalid Publish Subject"), nil
 	}
 	s.headers, s.reply = headers, f.reply
 	ev.Kind, ev.Topic, ev.Payload = proto.Delivered, f.subject, payload
@@ -242,14 +242,14 @@ func (s *Server) ok(out []byte) []byte {
 
 func (s *Server) connect(args, out []byte, ev *proto.Event) ([]byte, error) {
 	if s.connected {
-		return AppendErr(out, "Unknown Protocol Operation"), errors.New("nats: a second CONNECT")
+		return appendErr(out, "Unknown Protocol Operation"), errors.New("nats: a second CONNECT")
 	}
 	var k connect
 	if err := json.Unmarshal(args, &k); err != nil {
-		return AppendErr(out, "Parser Error"), fmt.Errorf("nats: malformed CONNECT: %w", err)
+		return appendErr(out, "Parser Error"), fmt.Errorf("nats: malformed CONNECT: %w", err)
 	}
 	if !s.cfg.accepts(&k) {
-		return AppendErr(out, "Authorization Violation"), errors.New("nats: the client's user, password or token are wrong")
+		return appendErr(out, "Authorization Violation"), errors.New("nats: the client's user, password or token are wrong")
 	}
 	s.connected = true
 	s.verbose = k.Verbose == nil || *k.Verbose
@@ -268,10 +268,10 @@ func (s *Server) subscribe(args, out []byte, ev *proto.Event) ([]byte, error) {
 		sid, rest = cutWord(rest)
 	}
 	if len(sid) == 0 || len(rest) > 0 {
-		return AppendErr(out, "Parser Error"), malformed(opSub, args)
+		return appendErr(out, "Parser Error"), malformed(opSub, args)
 	}
 	if checkPattern(subject) != nil {
-		return AppendErr(out, "Invalid Subject"), nil
+		return appendErr(out, "Invalid Subject"), nil
 	}
 	if _, known := s.tokens[string(sid)]; known {
 		return s.ok(out), nil // as nats-server: the first one stays
@@ -293,7 +293,7 @@ func (s *Server) unsubscribe(args, out []byte, ev *proto.Event) ([]byte, error) 
 		most, ok = parseUint(word)
 	}
 	if len(sid) == 0 || len(rest) > 0 || !ok {
-		return AppendErr(out, "Parser Error"), malformed(opUnsub, args)
+		return appendErr(out, "Parser Error"), malformed(opUnsub, args)
 	}
 	token, known := s.tokens[string(sid)]
 	if !known {

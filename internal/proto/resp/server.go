@@ -138,8 +138,8 @@ func (s *Server) push(out []byte, n int, kind string) []byte {
 	return appendBulk(appendHead(out, first, n), kind)
 }
 
-// AppendError appends an error reply with a text, as a server refuses something.
-func AppendError(out []byte, text string) []byte {
+// appendError appends an error reply with a text, as a server refuses something.
+func appendError(out []byte, text string) []byte {
 	return fmt.Appendf(out, "-%s\r\n", text)
 }
 
@@ -151,13 +151,13 @@ func (s *Server) Feed(_ int64, in, out []byte, ev *proto.Event) (int, []byte, er
 	}
 	if wait, err := foreign(in, "*"); wait || err != nil || len(in) == 0 {
 		if err != nil {
-			out = AppendError(out, "ERR Protocol error: expected '*'")
+			out = appendError(out, "ERR Protocol error: expected '*'")
 		}
 		return 0, out, err
 	}
 	n, err := s.read(in)
 	if err != nil {
-		return 0, AppendError(out, "ERR Protocol error: invalid bulk length"), err
+		return 0, appendError(out, "ERR Protocol error: invalid bulk length"), err
 	}
 	if n == 0 {
 		return 0, out, nil

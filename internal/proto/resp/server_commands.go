@@ -21,7 +21,7 @@ func (s *Server) execute(out []byte, ev *proto.Event) (o []byte, more bool) {
 	case verb == "AUTH" && !s.restricted():
 		return s.auth(out), false
 	case !s.allowed:
-		return AppendError(out, "NOAUTH Authentication required."), false
+		return appendError(out, "NOAUTH Authentication required."), false
 	case verb == "CLIENT" && !s.restricted():
 		return s.client(out), false
 	case !s.ready:
@@ -42,7 +42,7 @@ func (s *Server) execute(out []byte, ev *proto.Event) (o []byte, more bool) {
 	case verb == "PUBLISH":
 		return s.published(out, ev), false
 	}
-	return AppendError(out, fmt.Sprintf("ERR unknown command '%.32s'", printable(s.args[0]))), false
+	return appendError(out, fmt.Sprintf("ERR unknown command '%.32s'", printable(s.args[0]))), false
 }
 
 // printable keeps a reply to one line.
@@ -59,12 +59,12 @@ func printable(b []byte) string {
 func (s *Server) restricted() bool { return !s.resp3 && len(s.subs) > 0 }
 
 func (s *Server) refuseSubscriber(verb string, out []byte) []byte {
-	return AppendError(out, fmt.Sprintf("ERR Can't execute '%s': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / QUIT / "+
+	return appendError(out, fmt.Sprintf("ERR Can't execute '%s': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / QUIT / "+
 		"RESET are allowed in this context", strings.ToLower(printable([]byte(verb)))))
 }
 
 func wrongNumber(verb string, out []byte) []byte {
-	return AppendError(out, fmt.Sprintf("ERR wrong number of arguments for '%s' command", strings.ToLower(verb)))
+	return appendError(out, fmt.Sprintf("ERR wrong number of arguments for '%s' command", strings.ToLower(verb)))
 }
 
 func (s *Server) published(out []byte, ev *proto.Event) []byte {
@@ -166,7 +166,7 @@ func (s *Server) auth(out []byte) []byte {
 }
 
 func appendWrongPassword(out []byte) []byte {
-	return AppendError(out, "WRONGPASS invalid username-password pair or user is disabled.")
+	return appendError(out, "WRONGPASS invalid username-password pair or user is disabled.")
 }
 
 func (s *Server) logIn(user, password string) bool {
@@ -186,7 +186,7 @@ func (s *Server) client(out []byte) []byte {
 // hello handles HELLO [version [AUTH user password] [SETNAME name]].
 func (s *Server) hello(out []byte) []byte {
 	if s.cfg.RESP2 {
-		return AppendError(out, "ERR unknown command 'HELLO'")
+		return appendError(out, "ERR unknown command 'HELLO'")
 	}
 	resp3 := s.resp3
 	if len(s.args) > 1 {
@@ -196,7 +196,7 @@ func (s *Server) hello(out []byte) []byte {
 		case "3":
 			resp3 = true
 		default:
-			return AppendError(out, "NOPROTO unsupported protocol version")
+			return appendError(out, "NOPROTO unsupported protocol version")
 		}
 	}
 	name := s.name
@@ -211,11 +211,11 @@ func (s *Server) hello(out []byte) []byte {
 			name = string(rest[1])
 			rest = rest[2:]
 		default:
-			return AppendError(out, "ERR Syntax error in HELLO option")
+			return appendError(out, "ERR Syntax error in HELLO option")
 		}
 	}
 	if !s.allowed {
-		return AppendError(out, "NOAUTH HELLO must be called with the client already authenticated, otherwise the HELLO <proto> "+
+		return appendError(out, "NOAUTH HELLO must be called with the client already authenticated, otherwise the HELLO <proto> "+
 			"AUTH <user> <pass> option can be used to authenticate the client and select the RESP protocol version at the same time")
 	}
 	s.name, s.resp3 = name, resp3
