@@ -56,7 +56,7 @@ type Version struct {
 func Compare(a, b *Result) (*Changes, error) {
 	switch {
 	case a.Protocol != b.Protocol:
-		return nil, fmt.Errorf("A is of %s, B of %s", a.Protocol, b.Protocol)
+		return nil, fmt.Errorf("run A is of %s, run B of %s", a.Protocol, b.Protocol)
 	case a.KeepAlive != b.KeepAlive:
 		return nil, fmt.Errorf("keep-alive is %v in A and %v in B", time.Duration(a.KeepAlive), time.Duration(b.KeepAlive))
 	}
