@@ -30,6 +30,12 @@ var (
 		{summary.ConnectProtocol, "protocol p50", false},
 		{summary.MemoryConnection, "memory each", false},
 	}
+	handshakeColumns = []column{
+		{summary.HandshakeUp, "bytes up", false},
+		{summary.HandshakeDown, "bytes down", false},
+		{summary.ConnectTLS, "TLS p50", false},
+		{summary.HandshakeResumed, "resumed", false},
+	}
 	churnColumns = []column{
 		{summary.VisitsPer, "visits/s", false},
 		{summary.VisitP50, "visit p50", false},
@@ -63,6 +69,7 @@ var parts = []struct {
 	columns      []column
 }{
 	{summary.ConnectPer, "Connecting: how many became ready per second, from the first attempt to the last; the time of one, and its parts; the broker's memory for each.", connectColumns},
+	{summary.HandshakeUp, "Handshakes of TLS, of one: bytes that its client sent and got, records of TLS included, TCP and IP not; its time; the part of all that resumed an earlier session:", handshakeColumns},
 	{summary.VisitsPer, "Churn, clients that came and left: how many the broker accepted per second; the time of one, from due to accepted; the memory it kept when all had left.", churnColumns},
 	{summary.OutageMax, "How long lost connections were away, until they were ready again:", outageColumns},
 	{summary.BytesPerMessage, "On the link: bytes offered in both directions per message delivered in the measure window, headers of IP and TCP included; the part of the segments that were sent again, of both ends where the link shows packets:", linkColumns},

@@ -1,6 +1,10 @@
 package summary
 
-import "math"
+import (
+	"math"
+
+	"github.com/mqlab/mqlab/internal/run"
+)
 
 // Metric is a figure of a trial by which subjects are compared.
 type Metric struct {
@@ -66,6 +70,9 @@ const (
 	ConnectP99       = "connect_p99"
 	ConnectTCP       = "connect_tcp_p50"
 	ConnectTLS       = "connect_tls_p50"
+	HandshakeUp      = "handshake_bytes_up"
+	HandshakeDown    = "handshake_bytes_down"
+	HandshakeResumed = "handshakes_resumed_ratio"
 	ConnectProtocol  = "connect_protocol_p50"
 	MemoryConnection = "bytes_per_connection"
 	OutageP50        = "outage_p50"
@@ -120,6 +127,9 @@ var Metrics = []Metric{
 	percentile(ConnectP99, "connect p99", 3, connectTime).from(enoughConnections),
 	percentile(ConnectTCP, "connect TCP p50", 0, connectTCP).from(enoughConnections),
 	percentile(ConnectTLS, "connect TLS p50", 0, connectTLS).from(enoughConnections),
+	{Name: HandshakeUp, Words: "bytes up of a TLS handshake", Unit: Size, Of: ofHandshake(func(s *run.TLS) uint64 { return s.BytesUp })},
+	{Name: HandshakeDown, Words: "bytes down of a TLS handshake", Unit: Size, Of: ofHandshake(func(s *run.TLS) uint64 { return s.BytesDown })},
+	{Name: HandshakeResumed, Words: "TLS handshakes that resumed", Unit: Part, Higher: true, Of: ofHandshake(func(s *run.TLS) uint64 { return s.Resumed })},
 	percentile(ConnectProtocol, "connect protocol p50", 0, connectProtocol).from(enoughConnections),
 	{Name: MemoryConnection, Words: "memory per connection", Unit: Size, Of: func(t *Trial) *float64 { return toFloat(t.Broker.BytesPerConnection) }},
 	{Name: VisitsPer, Words: "visits per second", Unit: PerSecond, Higher: true, Of: ofChurn(func(c *Churn) *float64 { return c.PerSecond })},
@@ -145,6 +155,17 @@ var Metrics = []Metric{
 	{Name: BytesPerMonth, Words: "bytes per device and month", Unit: Size, Of: ofEnergy(func(e *Energy) *float64 { return &e.Month })},
 	{Name: CPUPerMinute, Words: "client CPU per device and minute", Unit: Nanoseconds, Of: ofEnergy(func(e *Energy) *float64 { return e.CPU })},
 	{Name: WakeupsPerMinute, Words: "wake-ups per device and minute", Unit: Messages, Of: ofEnergy(func(e *Energy) *float64 { return e.Wakeups })},
+}
+
+// ofHandshake is a figure of all TLS handshakes of a trial for each of them; nil where there was none.
+func ofHandshake(total func(*run.TLS) uint64) func(*Trial) *float64 {
+	return func(t *Trial) *float64 {
+		s := t.Client.TLS
+		if s == nil || s.Handshakes == 0 {
+			return nil
+		}
+		return new(float64(total(s)) / float64(s.Handshakes))
+	}
 }
 
 // longest is the metric of the largest of some times.
