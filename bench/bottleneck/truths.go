@@ -27,7 +27,7 @@ var truths = []truth{
 		{"load.rate=20000/s", "load.publishers=100", "load.payload=1KiB", "machine={cpus: 0.1}"},
 	}},
 	{kind: "broker_thread", name: "one thread", brokers: []string{"mosquitto"}, keys: [][]string{
-		{"load.rate=4000/s", "load.publishers=10", "load.payload=1KiB", "load.pattern=fanout", "load.subscribers=100"},
+		{"load.rate=4000/s", "load.publishers=10", "load.payload=2KiB", "load.pattern=fanout", "load.subscribers=100"},
 		{"load.rate=2000/s", "load.publishers=10", "load.payload=2KiB", "load.pattern=fanout", "load.subscribers=200"},
 		{"load.rate=4000/s", "load.publishers=20", "load.payload=4KiB", "load.pattern=fanout", "load.subscribers=100"},
 	}},

@@ -29,7 +29,7 @@ func (sec *section) answers(found []capacity.Result) {
 // found shows the answers of searches, and what they rest on.
 func (d *document) found(found []capacity.Result) {
 	sec := d.section("Capacity")
-	sec.say(plain, "What is sustained keeps all limits of the search; the peak is the highest rate of deliveries of any probe, however late or lost the others were.")
+	sec.say(plain, "What is sustained keeps all limits of the search; the peak is the highest rate of deliveries of any probe, whatever came late or not at all.")
 	sec.add(answerTable(found))
 	d.searchCost(found)
 	for i := range found {
