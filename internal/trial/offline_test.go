@@ -11,7 +11,7 @@ import (
 // TestOffline: of about 1,500 messages for a subscriber that is away Mosquitto as shipped keeps 1,000, the oldest, if it keeps the
 // session; with enlarged queues it keeps all, and so does a durable queue of AMQP; an MQTT 5 session without expiry keeps nothing.
 func TestOffline(t *testing.T) {
-	small := []string{"load.rate=1000/s", "load.publishers=20", "outages.at=200ms", "outages.mttr=1500ms", "phases.measure=2700ms", "phases.drain=300ms"}
+	small := []string{"network.link=", "connect.tls.version=off", "connect.tls.groups=default", "load.rate=1000/s", "load.publishers=20", "outages.at=200ms", "outages.mttr=1500ms", "phases.measure=2700ms", "phases.drain=300ms"}
 	records := inSmall(t, "offline", "mosquitto", small...)
 	records = append(records, inSmall(t, "offline", "mosquitto:tuned", append(small, "connect.session_expiry=1h")...)...)
 	records = append(records, inSmall(t, "offline", "rabbitmq/amqp091", append(small, "connect.session_expiry=0s")...)...)
