@@ -51,6 +51,22 @@ func open(t testing.TB, p link.Profile) *Network {
 	return n
 }
 
+// upOnce asks, for a bounded time, for the counters of the way up until they are as they should become, and returns them.
+func upOnce(t *testing.T, n *Network, come func(up link.Counters) bool) link.Counters {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	for {
+		up, _ := n.Counters()
+		switch {
+		case come(up):
+			return up
+		case ctx.Err() != nil:
+			t.Fatalf("%+v", up)
+		}
+	}
+}
+
 func both(p link.Params) link.Profile { return link.Profile{Name: "test", Up: p, Down: p} }
 
 // greeter listens in a place and sends each client its address as seen from there, and what it receives back.

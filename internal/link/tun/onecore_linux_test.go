@@ -20,13 +20,7 @@ func TestOneCore(t *testing.T) {
 			_, _ = n.Counters()
 		}
 	}
-	up := link.Counters{}
-	for up.Offered.Packets+up.Overrun.Packets < rounds*packets {
-		if t.Context().Err() != nil {
-			t.Fatalf("%+v", up)
-		}
-		up, _ = n.Counters()
-	}
+	upOnce(t, n, func(up link.Counters) bool { return up.Offered.Packets+up.Overrun.Packets >= rounds*packets })
 }
 
 // openOnOneCore opens a network whose carrier inherits one core of this thread's.

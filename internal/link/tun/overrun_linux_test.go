@@ -37,13 +37,7 @@ func TestOverrunIsCounted(t *testing.T) {
 	if err := carrier.Signal(syscall.SIGCONT); err != nil {
 		t.Fatal(err)
 	}
-	up := link.Counters{}
-	for up.Offered.Packets+up.Overrun.Packets < sent {
-		if t.Context().Err() != nil {
-			t.Fatalf("%+v", up)
-		}
-		up, _ = n.Counters()
-	}
+	up := upOnce(t, n, func(up link.Counters) bool { return up.Offered.Packets+up.Overrun.Packets >= sent })
 	if up.Overrun.Packets == 0 || up.Offered.Packets+up.Overrun.Packets != sent {
 		t.Errorf("%d sent, %d offered, %d overrun", sent, up.Offered.Packets, up.Overrun.Packets)
 	}
@@ -67,11 +61,7 @@ func TestSameSeedSameLosses(t *testing.T) {
 		})
 		const sent = 400
 		send(t, n, sent, size)
-		for up := (link.Counters{}); up.Offered.Packets < sent; up, _ = n.Counters() {
-			if t.Context().Err() != nil {
-				t.Fatalf("%+v", up)
-			}
-		}
+		upOnce(t, n, func(up link.Counters) bool { return up.Offered.Packets >= sent })
 		mu.Lock()
 		defer mu.Unlock()
 		return all
