@@ -317,7 +317,7 @@ func whyInvalid(s *summary.Summary, c *summary.Cell) string {
 				text += " (" + heard[0].Reason + ")"
 			}
 		}
-		if b := t.Bottleneck; b != nil && b.Kind != summary.LimitNone {
+		if b := t.Bottleneck; b != nil && b.Kind != summary.LimitNone && b.Kind != summary.LimitUnknown {
 			text += "; bottleneck: " + string(b.Kind)
 		}
 		return text

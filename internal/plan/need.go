@@ -241,7 +241,7 @@ func need(t *Trial) string {
 	if n.Down.TimesInAll() > n.Up.TimesInAll() {
 		worst, way = n.Down, "down"
 	}
-	if worst.Capacity == 0 {
+	if worst.Capacity == 0 || worst.TimesInAll() < 0.01 {
 		return ""
 	}
 	least := ""

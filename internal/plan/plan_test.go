@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/mqlab/mqlab/internal/plan"
@@ -82,7 +83,7 @@ func TestBuiltIn(t *testing.T) {
 			t.Fatal(err)
 		}
 		for line := range strings.SplitSeq(words.String(), "\n") {
-			if len(line) > 80 {
+			if utf8.RuneCountInString(line) > 80 {
 				t.Errorf("%s: wider than 80 columns: %q", name, line)
 			}
 		}
