@@ -303,7 +303,7 @@ func verdict(s *summary.Summary) error {
 		len(missing), len(s.Cells), missing[0].Subject.Name, whyInvalid(s, &missing[0]))}
 }
 
-// whyInvalid is why the first trial of a cell is no result, what was heard from the broker most often, and what set the pace.
+// whyInvalid is why the first trial of a cell is no result, and what was heard from the broker most often, or else what set the pace.
 func whyInvalid(s *summary.Summary, c *summary.Cell) string {
 	for i := range s.Trials {
 		t := &s.Trials[i]
@@ -312,12 +312,14 @@ func whyInvalid(s *summary.Summary, c *summary.Cell) string {
 			continue
 		}
 		text := t.Reasons[first].Text
+		var heard []run.Failure
 		if t.State != run.Failed && t.Connections != nil {
-			if heard := slices.Concat(t.Connections.Failures, t.Connections.Refusals); len(heard) > 0 {
-				text += " (" + heard[0].Reason + ")"
-			}
+			heard = slices.Concat(t.Connections.Failures, t.Connections.Refusals)
 		}
-		if b := t.Bottleneck; b != nil && b.Kind != summary.LimitNone && b.Kind != summary.LimitUnknown {
+		switch b := t.Bottleneck; {
+		case len(heard) > 0: // what is refused has no pace
+			text += " (" + heard[0].Reason + ")"
+		case b != nil && b.Kind != summary.LimitNone && b.Kind != summary.LimitUnknown:
 			text += "; bottleneck: " + string(b.Kind)
 		}
 		return text
