@@ -7,7 +7,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -126,22 +125,11 @@ func (f *idleFlags) wait(ctx context.Context, stdout io.Writer, o *idle.Options)
 	return nil
 }
 
-// finishIdle ends a run's folder, leaves a page to be opened in a browser there, and shows the result.
+// finishIdle keeps what waiting cost in its folder and shows it.
 func finishIdle(stdout io.Writer, folder *run.Writer, r *idle.Result, format string) error {
-	if err := folder.Finish(r); err != nil {
-		return err
-	}
-	m := folder.Manifest()
-	o := clientsShown(&m, folder.Dir())
-	page, err := os.Create(filepath.Join(folder.Dir(), "report.html"))
-	if err != nil {
-		return err
-	}
-	if err := errors.Join(show.WriteIdle(page, htmlFormat, r, o), page.Close()); err != nil {
-		return err
-	}
-	o.Color = colours(stdout)
-	return show.WriteIdle(stdout, format, r, o)
+	return finishShown(stdout, folder, r, format, func(w io.Writer, format string, o show.Options) error {
+		return show.WriteIdle(w, format, r, o)
+	})
 }
 
 // openIdle reads what waiting cost again; nil if the run is no such measurement.

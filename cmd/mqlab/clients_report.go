@@ -14,9 +14,20 @@ import (
 	"github.com/mqlab/mqlab/internal/run"
 )
 
-// finishClients keeps a comparison of client libraries in its folder, with a page to be opened in a browser, and shows it.
+// finishClients keeps a comparison of client libraries in its folder and shows it.
 func finishClients(stdout io.Writer, folder *run.Writer, r *clients.Result, asJSON bool) error {
-	if err := folder.Finish(show.Contract(r)); err != nil {
+	format := "text"
+	if asJSON {
+		format = "json"
+	}
+	return finishShown(stdout, folder, show.Contract(r), format, func(w io.Writer, format string, o show.Options) error {
+		return show.Write(w, format, r, o)
+	})
+}
+
+// finishShown ends a run's folder with its result, leaves a page to be opened in a browser there, and shows the result.
+func finishShown(stdout io.Writer, folder *run.Writer, result any, format string, write func(io.Writer, string, show.Options) error) error {
+	if err := folder.Finish(result); err != nil {
 		return err
 	}
 	m := folder.Manifest()
@@ -25,14 +36,11 @@ func finishClients(stdout io.Writer, folder *run.Writer, r *clients.Result, asJS
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(show.Write(page, htmlFormat, r, o), page.Close()); err != nil {
+	if err := errors.Join(write(page, htmlFormat, o), page.Close()); err != nil {
 		return err
 	}
 	o.Color = colours(stdout)
-	if asJSON {
-		return show.Write(stdout, "json", r, o)
-	}
-	return show.Write(stdout, "text", r, o)
+	return write(stdout, format, o)
 }
 
 // clientsShown says how a comparison is shown.

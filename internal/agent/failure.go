@@ -19,10 +19,15 @@ func (p *Process) Failure() error {
 			case !ok:
 				return nil
 			case e.Event == "error":
-				return fmt.Errorf("%s: %s (%d)%s", p.Name, e.What, e.Code, p.words)
+				return p.failed(&e)
 			}
 		case <-late.C:
 			return nil
 		}
 	}
+}
+
+// failed is what an agent says in an event of kind error.
+func (p *Process) failed(e *event) error {
+	return fmt.Errorf("%s: %s (%d)%s", p.Name, e.What, e.Code, p.words)
 }

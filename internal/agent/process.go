@@ -202,7 +202,7 @@ func (p *Process) await(ctx context.Context, kind string) (event, error) {
 				p.waitEnd() // its last words have come then
 				return e, fmt.Errorf("%s ended before it said %s%s", p.Name, kind, p.words)
 			case e.Event == "error":
-				return e, fmt.Errorf("%s: %s (%d)%s", p.Name, e.What, e.Code, p.words)
+				return e, p.failed(&e)
 			case e.Event == kind:
 				return e, nil
 			}

@@ -2,6 +2,7 @@ package explain_test
 
 import (
 	"encoding/csv"
+	"io"
 	"strings"
 	"testing"
 
@@ -14,70 +15,32 @@ import (
 	"github.com/mqlab/mqlab/internal/summary"
 )
 
-// TestColumnsOfIdleCSV: so are those of clients that wait.
-func TestColumnsOfIdleCSV(t *testing.T) {
-	var b strings.Builder
-	if err := show.WriteIdle(&b, "csv", new(idle.Result), show.Options{}); err != nil {
-		t.Fatal(err)
-	}
-	head, err := csv.NewReader(strings.NewReader(b.String())).Read()
-	if err != nil || len(head) < 15 {
-		t.Fatalf("%d columns, %v", len(head), err)
-	}
-	for _, name := range head {
-		if _, ok := explain.Text(name); !ok {
-			t.Errorf("the column %s is not explained", name)
-		}
-	}
-}
-
-// TestColumnsOfJitterCSV: so are those of cases of jitter.
-func TestColumnsOfJitterCSV(t *testing.T) {
-	var b strings.Builder
-	if err := jitter.CSV(&b, new(jitter.Report)); err != nil {
-		t.Fatal(err)
-	}
-	head, err := csv.NewReader(strings.NewReader(b.String())).Read()
-	if err != nil || len(head) < 50 {
-		t.Fatalf("%d columns, %v", len(head), err)
-	}
-	for _, name := range head {
-		if _, ok := explain.Text(name); !ok {
-			t.Errorf("the column %s is not explained", name)
-		}
-	}
-}
-
-// TestColumnsOfClientsCSV: so are those of a comparison of client libraries, or they have a text of their own.
-func TestColumnsOfClientsCSV(t *testing.T) {
-	var b strings.Builder
-	if err := show.Write(&b, "csv", new(clients.Result), show.Options{}); err != nil {
-		t.Fatal(err)
-	}
-	head, err := csv.NewReader(strings.NewReader(b.String())).Read()
-	if err != nil || len(head) < 40 {
-		t.Fatalf("%d columns, %v", len(head), err)
-	}
-	for _, name := range head {
-		if _, ok := explain.Text(name); !ok {
-			t.Errorf("the column %s is not explained", name)
-		}
-	}
-}
-
-// TestColumnsOfCSV: columns of CSV are called as JSON fields are, with _ for the dots.
+// TestColumnsOfCSV: columns of CSV are called as JSON fields are, with _ for the dots, or have a text of their own.
 func TestColumnsOfCSV(t *testing.T) {
-	var b strings.Builder
-	if err := report.CSV(&b, new(summary.Summary)); err != nil {
-		t.Fatal(err)
-	}
-	head, err := csv.NewReader(strings.NewReader(b.String())).Read()
-	if err != nil || len(head) < 50 {
-		t.Fatalf("%d columns, %v", len(head), err)
-	}
-	for _, name := range head {
-		if _, ok := explain.Text(name); !ok {
-			t.Errorf("the column %s is not explained", name)
-		}
+	for _, c := range []struct {
+		of    string
+		least int // columns
+		write func(w io.Writer) error
+	}{
+		{"trials", 50, func(w io.Writer) error { return report.CSV(w, new(summary.Summary)) }},
+		{"client libraries", 40, func(w io.Writer) error { return show.Write(w, "csv", new(clients.Result), show.Options{}) }},
+		{"clients that wait", 15, func(w io.Writer) error { return show.WriteIdle(w, "csv", new(idle.Result), show.Options{}) }},
+		{"cases of jitter", 50, func(w io.Writer) error { return jitter.CSV(w, new(jitter.Report)) }},
+	} {
+		t.Run(c.of, func(t *testing.T) {
+			var b strings.Builder
+			if err := c.write(&b); err != nil {
+				t.Fatal(err)
+			}
+			head, err := csv.NewReader(strings.NewReader(b.String())).Read()
+			if err != nil || len(head) < c.least {
+				t.Fatalf("%d columns, %v", len(head), err)
+			}
+			for _, name := range head {
+				if _, ok := explain.Text(name); !ok {
+					t.Errorf("the column %s is not explained", name)
+				}
+			}
+		})
 	}
 }
