@@ -141,7 +141,7 @@ func Diagnose(in *Input) *Result {
 	findings := s.mechanisms()
 	slices.SortStableFunc(findings, func(a, b Finding) int { return cmp.Compare(b.Share, a.Share) })
 	if f, rank := s.pattern(findings); rank >= 0 {
-		at := slices.IndexFunc(findings, func(other Finding) bool { return other.Share <= rank })
+		at := slices.IndexFunc(findings, func(other Finding) bool { return other.Share < rank })
 		if at < 0 {
 			at = len(findings)
 		}

@@ -36,7 +36,7 @@ func (s *series) pattern(found []Finding) (f Finding, rank float64) {
 	}
 	rank = s.left(parts)
 	if f.Cause == Periodic && len(list) >= 5 && fit >= 0.9 && s.guessed(found) {
-		rank = 1
+		rank = math.Inf(1)
 	}
 	s.explain(parts)
 	return f, rank

@@ -108,7 +108,7 @@ func (l *look) once() error {
 	case slices.Contains(states, sleeps):
 		l.asleep++
 	}
-	writing := slices.Contains(states, writes) || l.stores()
+	writing := l.stores() || slices.Contains(states, writes) // in this order: each look counts what was stored since the one before
 	if writing {
 		l.writing++
 	}
