@@ -47,8 +47,11 @@ type child func(url string, span time.Duration) (figures, error)
 
 var children = map[string]child{
 	"lab-mqtt-publish":  labPublish(plan.MQTT311, plan.Params{}),
-	"lab-devices":       labDevices(plan.SendRing),
-	"lab-devices-write": labDevices(plan.SendWrite),
+	"lab-devices":       labDevices(devices, plan.SendRing),
+	"lab-devices-few":   labDevices(fewDevices, plan.SendRing),
+	"lab-devices-many":  labDevices(manyDevices, plan.SendRing),
+	"lab-devices-write": labDevices(devices, plan.SendWrite),
+	"lab-paced":         labPaced(plan.SendRing),
 	"lab-mqtt-receive":  labReceive,
 	"lab-nats-publish":  labPublish(plan.NATS, plan.Params{}),
 	"lab-amqp-publish":  labPublish(plan.AMQP091, plan.Params{}),

@@ -119,11 +119,21 @@ func labPublish(protocol string, p plan.Params) child {
 	}
 }
 
-// labDevices is a thousand connections that publish in turn, a write for each message.
-func labDevices(send string) child {
+// labDevices is n connections that publish in turn, a write for each message.
+func labDevices(n int, send string) child {
 	return func(url string, span time.Duration) (figures, error) {
 		return labRun(url, labLoad(plan.MQTT311, plan.Params{
-			Publishers: devices, PayloadBytes: smallBytes, Pacing: "max", Send: send, Writes: plan.WritesMessage,
+			Publishers: n, PayloadBytes: smallBytes, Pacing: "max", Send: send, Writes: plan.WritesMessage,
+			Phases: plan.Phases{WarmUp: warmUp, Measure: span},
+		}))
+	}
+}
+
+// labPaced is the same at a rate, as devices have one: a message of each every 50 ms.
+func labPaced(send string) child {
+	return func(url string, span time.Duration) (figures, error) {
+		return labRun(url, labLoad(plan.MQTT311, plan.Params{
+			Publishers: devices, PayloadBytes: smallBytes, RatePerS: devicesRate, Quantum: devicesQuantum.String(), Send: send,
 			Phases: plan.Phases{WarmUp: warmUp, Measure: span},
 		}))
 	}

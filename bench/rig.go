@@ -30,12 +30,17 @@ const (
 	mostIdle    = 19_000 // what a limit of 20,000 open files leaves room for
 	crewIdle    = 50_000 // of several processes
 	crewSize    = 3
-	devices     = 1000 // connections that publish in turn; the C client has it as DEVICES
-	carriers    = 20   // AMQP connections that publish in turn
+	devices     = 1000 // connections that publish in turn
+	fewDevices  = 100
+	manyDevices = 4000
+	devicesRate = 20_000 // messages per second of all of them, where they keep a schedule; the C client has it as RATE
+	carriers    = 20     // AMQP connections that publish in turn
 	crowd       = 10_000
 	shallow     = 64 // commands of a pipeline
 	deep        = 512
 	warmUp      = 200 * time.Millisecond
+
+	devicesQuantum = time.Millisecond // the C client has it as QUANTUM_NS
 
 	peerCore, generatorCore = 0, 1 // where a generator is compared with plain C
 )

@@ -38,20 +38,28 @@ func pinned(g generator) generator {
 	}}
 }
 
-// toC compares a child with what the C program busy does, on the same core.
-func toC(child, what string) func(ctx context.Context, r *rig, s site, round int) (float64, error) {
-	return against(pinned(own(child)), pinned(plain(what)))
+// toC compares a child with what the C program busy does, on the same core. more is what busy is told besides.
+func toC(child, what string, more ...string) func(ctx context.Context, r *rig, s site, round int) (float64, error) {
+	return against(pinned(own(child)), pinned(plain(what, more...)))
+}
+
+// devicesToC is toC of n connections that publish in turn.
+func devicesToC(child, what string, n int) func(ctx context.Context, r *rig, s site, round int) (float64, error) {
+	return toC(child, what, strconv.Itoa(n))
 }
 
 // plain is what the C program busy does.
-func plain(what string) generator {
+func plain(what string, more ...string) generator {
 	return generator{"C " + what, func(ctx context.Context, r *rig, s site) (figures, error) {
 		port, err := s.port()
 		if err != nil {
 			return figures{}, err
 		}
-		return r.ask(ctx, "busy", filepath.Join(r.dir, "busy"), what, port, strconv.Itoa(runID), strconv.Itoa(smallBytes),
-			strconv.FormatInt(int64(warmUp), 10), strconv.FormatInt(int64(r.span), 10))
+		args := append([]string{
+			what, port, strconv.Itoa(runID), strconv.Itoa(smallBytes),
+			strconv.FormatInt(int64(warmUp), 10), strconv.FormatInt(int64(r.span), 10),
+		}, more...)
+		return r.ask(ctx, "busy", filepath.Join(r.dir, "busy"), args...)
 	}}
 }
 

@@ -2,7 +2,8 @@
 // lab's records.
 //
 //   busy publish PORT RUN BYTES WARMUP_NS SPAN_NS     one connection, as many messages a write as 64 KiB hold
-//   busy devices PORT RUN BYTES WARMUP_NS SPAN_NS     a thousand connections in turn, a write for each message
+//   busy devices PORT RUN BYTES WARMUP_NS SPAN_NS N   N connections in turn, a write for each message
+//   busy paced   PORT RUN BYTES WARMUP_NS SPAN_NS N   the same at RATE messages per second; those due leave every QUANTUM_NS
 //   busy receive PORT RUN BYTES WARMUP_NS SPAN_NS     one connection that subscribes
 //
 // It prints a JSON object: messages in the span, and the CPU time that they took.
@@ -10,14 +11,15 @@
 #include "client.h"
 
 #include <sys/epoll.h>
+#include <sys/prctl.h>
 
-enum { BATCH = 64 << 10, DEVICES = 1000, TURN = 32 };
+enum { BATCH = 64 << 10, MOST = 10000, TURN = 32, RATE = 20000, QUANTUM_NS = 1000000 };
 
 static uint32_t run;
 static size_t payload_size;
 static int64_t warm_up, span, measure, end, used;
 static uint64_t messages, foreign, damaged, disordered, expected;
-static struct hist response, service, kernel, client;
+static struct hist response, service, kernel, client, lateness;
 
 // begin starts the schedule.
 static void begin(void) {
@@ -68,15 +70,44 @@ static void publish(int port, int epoll) {
 	}
 }
 
+static struct { int fd; uint64_t seq; } device[MOST];
+static int connections;
+
+static void dial_devices(int port) {
+	for (int i = 0; i < connections; i++) device[i].fd = dial(port, i);
+}
+
 static void devices(int port, int epoll) {
-	static struct { int fd; uint64_t seq; } device[DEVICES];
 	struct message m = compose(payload_size);
-	for (int i = 0; i < DEVICES; i++) device[i].fd = dial(port, i);
+	dial_devices(port);
 	begin();
 	int at = 0;
 	for (int64_t now; running(&now);) {
-		for (int i = 0; i < TURN; i++, at = (at + 1) % DEVICES) {
+		for (int i = 0; i < TURN; i++, at = (at + 1) % connections) {
 			stamp_put(m.bytes + m.payload, run, at, device[at].seq++, now, now);
+			put(device[at].fd, epoll, m.bytes, m.size);
+			messages++;
+		}
+	}
+}
+
+static void paced(int port, int epoll) {
+	struct message m = compose(payload_size);
+	prctl(PR_SET_TIMERSLACK, 1, 0, 0, 0);
+	dial_devices(port);
+	begin();
+	int64_t start = now_ns(), gap = 1000000000 / RATE, due = start;
+	for (int64_t now; running(&now);) {
+		if (due > now) {
+			int64_t next = (due + QUANTUM_NS - 1) / QUANTUM_NS * QUANTUM_NS;
+			struct timespec until = {next / 1000000000, next % 1000000000};
+			clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, 0);
+			continue;
+		}
+		for (int i = 0; i < TURN && due <= now; i++, due += gap) {
+			int at = (due - start) / gap % connections;
+			record(&lateness, now - due);
+			stamp_put(m.bytes + m.payload, run, at, device[at].seq++, due, now);
 			put(device[at].fd, epoll, m.bytes, m.size);
 			messages++;
 		}
@@ -147,8 +178,9 @@ static void receive(int port, int epoll) {
 }
 
 int main(int argc, char **argv) {
-	if (argc != 7) {
-		fprintf(stderr, "usage: busy publish|devices|receive PORT RUN BYTES WARMUP_NS SPAN_NS\n");
+	connections = argc > 7 ? atoi(argv[7]) : 1;
+	if (argc < 7 || argc > 8 || connections < 1 || connections > MOST) {
+		fprintf(stderr, "usage: busy publish|devices|paced|receive PORT RUN BYTES WARMUP_NS SPAN_NS [N]\n");
 		return 2;
 	}
 	run = strtoul(argv[3], 0, 10);
@@ -157,8 +189,9 @@ int main(int argc, char **argv) {
 	int port = atoi(argv[2]), epoll = epoll_create1(EPOLL_CLOEXEC);
 	if (!strcmp(argv[1], "publish")) publish(port, epoll);
 	else if (!strcmp(argv[1], "devices")) devices(port, epoll);
+	else if (!strcmp(argv[1], "paced")) paced(port, epoll);
 	else receive(port, epoll);
 	if (foreign || damaged || disordered) fprintf(stderr, "busy: %lu foreign, %lu damaged, %lu out of order\n", foreign, damaged, disordered);
-	printf("{\"messages\":%lu,\"cpu_ns\":%ld}\n", messages, used);
+	printf("{\"messages\":%lu,\"cpu_ns\":%ld,\"lateness_p50_ns\":%ld}\n", messages, used, median(&lateness));
 	return foreign || damaged || disordered;
 }

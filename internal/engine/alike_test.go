@@ -142,7 +142,7 @@ func TestABatchIsTheBytesOfEachAlone(t *testing.T) {
 			c := engine.New(engine.Settings{Run: busyRun, Payload: engine.NewPayload(busyPayload(), false, 1), Emit: func(*ledger.Window) {}}, wire)
 			id := c.Add(engine.ClientSpec{Session: session(), Publish: &engine.PublishSpec{
 				Topic: []byte("a.b"), Apart: apart,
-				Pacer: engine.NewPacer(engine.Schedule{RatePerS: 100, End: time.Second, Publishers: 1}, 0, 1),
+				Pacer: new(engine.NewPacer(engine.Schedule{RatePerS: 100, End: time.Second, Publishers: 1}, 0, 1)),
 			}})
 			c.Dialling(id, 0)
 			c.Connected(id, 0, 0, 0)

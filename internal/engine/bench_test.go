@@ -172,9 +172,9 @@ func TestMessagesShareAWriteUnlessApart(t *testing.T) {
 		c := engine.New(engine.Settings{Run: busyRun, Payload: engine.NewPayload(busyPayload(), false, 1), Emit: func(*ledger.Window) {}}, wire)
 		id := c.Add(engine.ClientSpec{
 			Session: mqtt.NewClient(&mqtt.Config{Version: mqtt.V311, CleanStart: true}, "c"),
-			Publish: &engine.PublishSpec{Topic: []byte("a"), Apart: apart, Pacer: engine.NewPacer(engine.Schedule{
+			Publish: &engine.PublishSpec{Topic: []byte("a"), Apart: apart, Pacer: new(engine.NewPacer(engine.Schedule{
 				RatePerS: due, End: time.Second, Publishers: 1,
-			}, 0, 1)},
+			}, 0, 1))},
 		})
 		c.Dialling(id, 0)
 		c.Connected(id, 0, 0, 0)

@@ -35,7 +35,7 @@ func (c *Core) CloseBooks(now int64) []StreamBook {
 		if cl.pub == nil {
 			continue
 		}
-		book, offered := cl.pub.close(c.measure, c.end)
+		book, offered := cl.pub.close(c.start, c.measure, c.end)
 		books = append(books, book)
 		left.Offered += offered
 		left.Unsent += book.Unsent()
@@ -55,7 +55,7 @@ func (c *Core) Flush(now int64) {
 }
 
 // close walks the rest of the schedule: offered are the measured messages that were never even handed over.
-func (p *publisher) close(measure, limit int64) (book StreamBook, offered uint64) {
+func (p *publisher) close(start, measure, limit int64) (book StreamBook, offered uint64) {
 	first, end := p.first, p.seq
 	count := func(due int64) {
 		if due < measure {
@@ -65,14 +65,14 @@ func (p *publisher) close(measure, limit int64) (book StreamBook, offered uint64
 	}
 	for ; p.backlog > 0; p.backlog-- {
 		count(p.back.due)
-		p.back.step(p.start)
+		p.back.step(start)
 	}
 	for p.began && !p.Closed && p.hand.more && p.hand.due < limit {
 		if p.hand.due >= measure {
 			offered++
 		}
 		count(p.hand.due)
-		p.hand.step(p.start)
+		p.hand.step(start)
 	}
 	p.done = true
 	return StreamBook{Stream: p.Stream, First: first, Sent: p.seq, End: max(first, end)}, offered

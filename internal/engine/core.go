@@ -215,7 +215,7 @@ func (c *Core) Publish() {
 		if cl.pub == nil {
 			continue
 		}
-		if cl.pub.begin(c.start, c.end); !cl.pub.done {
+		if cl.pub.begin(c.start); !cl.pub.done {
 			c.progress.Waiting++
 			c.schedule(cl)
 		}
@@ -228,10 +228,12 @@ func (c *Core) Advance(now int64) int64 {
 	c.followAll(now)
 	c.rotate(now)
 	c.due = c.timers.popDue(now, c.due[:0])
-	for _, cl := range c.due {
+	for _, cl := range c.due { // apart from what follows: many that are not in the processor's caches are looked at side by side
 		if cl.state == ready && cl.tick() <= now {
 			c.tickClient(cl, now)
 		}
+	}
+	for _, cl := range c.due {
 		if cl.pub != nil {
 			c.publish(cl, now)
 		}
@@ -283,7 +285,7 @@ func (c *Core) schedule(cl *client) {
 		at = cl.tick()
 	}
 	if cl.pub != nil {
-		at = min(at, cl.pub.next(cl))
+		at = min(at, cl.pub.next(cl, c.end))
 	}
 	c.timers.set(cl, at)
 }

@@ -11,20 +11,20 @@ import (
 // PublishSpec says what a connection sends.
 type PublishSpec struct {
 	Stream uint32
-	Topic  []byte
 	QoS    uint8
 	Retain bool
-	Window int   // unacknowledged messages at most (QoS 1, 2)
-	Pacer  Pacer // ignored in a closed loop
-	Closed bool  // closed loop: send whenever there is room; due is when it was sent
-	Apart  bool  // each message in a write of its own, also where several are due
+	Closed bool // closed loop: send whenever there is room; due is when it was sent
+	Apart  bool // each message in a write of its own, also where several are due
+	Window int  // unacknowledged messages at most (QoS 1, 2)
+	Topic  []byte
+	Pacer  *Pacer // where the schedule begins; nil in a closed loop
 }
 
 // cursor walks a schedule: due is the time of the message it stands at.
 type cursor struct {
-	pacer Pacer
 	due   int64
 	more  bool
+	pacer Pacer
 }
 
 func (c *cursor) step(start int64) {
@@ -43,50 +43,50 @@ type flight struct {
 
 // publisher keeps the schedule of one stream. The schedule never waits: at its due time every message is handed to the
 // connection. What the connection cannot take (socket or window full) is backlog, sent as soon as it can be.
+// Of many publishers each is cold in the processor's caches when its turn comes: what every message needs stands at the front.
 type publisher struct {
-	PublishSpec
-	start   int64
-	end     int64
 	tick    int64  // when the session wants Tick
-	hand    cursor // next message to hand over
-	back    cursor // first message of the backlog
-	backlog uint64
 	seq     uint64 // next sequence number to send
 	first   uint64 // first sequence number due in the measure window
-	flights []flight
-	free    int32 // first free flight, -1 = none
+	backlog uint64
+	flow    *flow // nil = it is not followed
 	out     int   // flights in use
+	free    int32 // first free flight, -1 = none
 	began   bool
 	done    bool
-	flow    *flow // nil = it is not followed
+	PublishSpec
+	hand    cursor // next message to hand over
+	back    cursor // first message of the backlog
+	flights []flight
 }
 
 func newPublisher(s *PublishSpec) *publisher {
 	return &publisher{PublishSpec: *s, free: -1, tick: math.MaxInt64}
 }
 
-func (p *publisher) begin(start, end int64) {
-	p.began, p.start, p.end = true, start, end
+func (p *publisher) begin(start int64) {
+	p.began = true
 	if p.Closed {
 		p.hand = cursor{due: start, more: true}
 		return
 	}
-	p.hand.pacer = p.Pacer
+	p.hand.pacer = *p.Pacer
 	p.hand.step(start)
 	p.done = !p.hand.more
 }
 
-// next is when publish should be called: at the next due time, at once if a connection with room has work left.
-func (p *publisher) next(cl *client) int64 {
+// next is when publish should be called: at the next due time, at once if a connection with room has work left. end is that of
+// the schedule.
+func (p *publisher) next(cl *client, end int64) int64 {
 	if !p.began || p.done {
 		return math.MaxInt64
 	}
-	open := cl.state == ready && !cl.full && p.room(cl) > 0
+	open := func() bool { return cl.state == ready && !cl.full && p.room(cl) > 0 }
 	switch {
-	case open && p.backlog > 0:
+	case p.backlog > 0 && open():
 		return math.MinInt64
-	case p.Closed && !open:
-		return p.end
+	case p.Closed && !open():
+		return end
 	case !p.hand.more:
 		return math.MaxInt64
 	}
@@ -136,10 +136,8 @@ func (c *Core) publish(cl *client, now int64) {
 		}
 		c.send(cl, c.out, now)
 	}
-	if (cl.state != ready || cl.full || p.room(cl) <= 0) && !p.Closed {
-		for p.hand.more && p.hand.due <= now {
-			c.hold(p, now)
-		}
+	for !p.Closed && p.hand.more && p.hand.due <= now && (cl.state != ready || cl.full || p.room(cl) <= 0) {
+		c.hold(p, now)
 	}
 	if p.backlog == 0 && (!p.hand.more || (p.Closed && now >= c.end)) {
 		p.done = true
@@ -158,7 +156,7 @@ func (c *Core) fill(cl *client, now int64, out []byte) []byte {
 			due = p.back.due
 			c.pubs.record(ledger.Blocked, now-due)
 		case p.Closed:
-			if now >= c.end || now < p.start {
+			if now >= c.end || now < c.start {
 				return out
 			}
 			due = now
@@ -183,7 +181,7 @@ func (c *Core) fill(cl *client, now int64, out []byte) []byte {
 		}
 		if p.backlog > 0 {
 			p.backlog--
-			p.back.step(p.start)
+			p.back.step(c.start)
 		}
 	}
 	return out
@@ -225,7 +223,7 @@ func (c *Core) hold(p *publisher, now int64) {
 func (c *Core) handOver(p *publisher, now int64) {
 	c.pubs.record(ledger.Lateness, now-p.hand.due)
 	c.offer(p, p.hand.due)
-	p.hand.step(p.start)
+	p.hand.step(c.start)
 }
 
 func (c *Core) offer(p *publisher, due int64) {

@@ -50,7 +50,7 @@ func newOutageTrial(t *testing.T, qos uint8, pause time.Duration) *outageTrial {
 	}})
 	o.Add(engine.ClientSpec{Session: mqtt.NewClient(session, "pub"), Publish: &engine.PublishSpec{
 		Topic: []byte("a"), QoS: qos, Window: 1000,
-		Pacer: engine.NewPacer(engine.Schedule{RatePerS: outageRate, End: outageMeasure, Publishers: 1}, 0, 1),
+		Pacer: new(engine.NewPacer(engine.Schedule{RatePerS: outageRate, End: outageMeasure, Publishers: 1}, 0, 1)),
 	}})
 	o.Run(int64(time.Second))
 	if p := o.Core.Progress(); p.Ready != 2 || p.Err != nil {

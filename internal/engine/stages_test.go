@@ -37,7 +37,7 @@ func TestStages(t *testing.T) {
 	id := c.Add(engine.ClientSpec{
 		Session: mqtt.NewClient(&mqtt.Config{Version: mqtt.V311, CleanStart: true}, "c"),
 		Publish: &engine.PublishSpec{
-			Topic: []byte("a"), Pacer: engine.NewPacer(engine.Schedule{RatePerS: messages, End: time.Second, Publishers: 1}, 0, 1),
+			Topic: []byte("a"), Pacer: new(engine.NewPacer(engine.Schedule{RatePerS: messages, End: time.Second, Publishers: 1}, 0, 1)),
 		},
 	})
 	c.Dialling(id, 0)
@@ -74,7 +74,7 @@ func TestLateAcknowledgement(t *testing.T) {
 	id := c.Add(engine.ClientSpec{
 		Session: mqtt.NewClient(&mqtt.Config{Version: mqtt.V311, CleanStart: true}, "c"),
 		Publish: &engine.PublishSpec{
-			Topic: []byte("a"), QoS: 1, Window: 10, Pacer: engine.NewPacer(engine.Schedule{RatePerS: 2, End: time.Second, Publishers: 1}, 0, 1),
+			Topic: []byte("a"), QoS: 1, Window: 10, Pacer: new(engine.NewPacer(engine.Schedule{RatePerS: 2, End: time.Second, Publishers: 1}, 0, 1)),
 		},
 	})
 	c.Dialling(id, 0)

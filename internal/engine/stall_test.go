@@ -52,7 +52,7 @@ func stallTrial(t *testing.T, window int) (receipts []engine.Sample, sum ledger.
 	}})
 	w.Add(engine.ClientSpec{Session: mqtt.NewClient(session, "pub"), Publish: &engine.PublishSpec{
 		Topic: []byte("a"), QoS: 1, Window: window,
-		Pacer: engine.NewPacer(engine.Schedule{RatePerS: stallRate, End: stallMeasure, Publishers: 1}, 0, 1),
+		Pacer: new(engine.NewPacer(engine.Schedule{RatePerS: stallRate, End: stallMeasure, Publishers: 1}, 0, 1)),
 	}})
 	w.Run(int64(time.Second))
 	if p := w.Core.Progress(); p.Ready != 2 || p.Err != nil {

@@ -79,7 +79,7 @@ func (r rig) build(t *testing.T, res *result) *virtual.World {
 	}})
 	w.Add(engine.ClientSpec{Session: pub, Publish: &engine.PublishSpec{
 		Topic: []byte(topic), QoS: r.qos, Window: max(r.window, 1),
-		Pacer: engine.NewPacer(engine.Schedule{RatePerS: r.rate, End: r.measure, Publishers: 1}, 0, 1),
+		Pacer: new(engine.NewPacer(engine.Schedule{RatePerS: r.rate, End: r.measure, Publishers: 1}, 0, 1)),
 	}})
 	return w
 }

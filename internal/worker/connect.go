@@ -41,7 +41,7 @@ func (w *Local) connect(ctx context.Context) error {
 	rate, together := p.RatePerS*part, max(int(float64(cmp.Or(p.AtOnce, usualAtOnce))*part), 1)
 	began := clock.Now()
 	for i, c := range w.clients {
-		if err := w.await(ctx, func() bool { return i-w.ready() < atOnce(i, together) }); err != nil {
+		if err := w.await(ctx, soon, func() bool { return i-w.ready() < atOnce(i, together) }); err != nil {
 			return err
 		}
 		at := clock.Now()
@@ -54,7 +54,7 @@ func (w *Local) connect(ctx context.Context) error {
 		s := &w.shards[c.shard]
 		s.Do(func(int64) { s.Dial(int(c.id), at) })
 	}
-	return w.await(ctx, func() bool { return w.ready() == len(w.clients) })
+	return w.await(ctx, soon, func() bool { return w.ready() == len(w.clients) })
 }
 
 // usualAtOnce is how many connections are on their way at one time unless the scenario says otherwise: fewer than the queue of new
@@ -88,9 +88,15 @@ func dialTime(p *plan.Params, n int) time.Duration {
 
 var errNotReady = errors.New("not all connections became ready in time")
 
+// How often await looks at most. Each look wakes a processor, which beside a light load is a good part of what the generator costs.
+const (
+	soon   = 5 * time.Millisecond  // where what it waits for may come any time
+	seldom = 50 * time.Millisecond // where only a failure would end the wait
+)
+
 // await polls until done, or until the share cannot succeed any more.
-func (w *Local) await(ctx context.Context, done func() bool) error {
-	for wait := 50 * time.Microsecond; ; wait = min(2*wait, 5*time.Millisecond) {
+func (w *Local) await(ctx context.Context, look time.Duration, done func() bool) error {
+	for wait := 50 * time.Microsecond; ; wait = min(2*wait, look) {
 		if err := w.err(); err != nil {
 			return err
 		}

@@ -99,7 +99,11 @@ func (w *Local) until(ctx context.Context, at int64, done func() bool) error {
 	errTime := errors.New("time")
 	ctx, cancel := context.WithTimeoutCause(ctx, time.Duration(at-clock.Now()), errTime)
 	defer cancel()
-	err := w.await(ctx, func() bool { return done != nil && done() })
+	look := soon
+	if done == nil {
+		done, look = func() bool { return false }, seldom
+	}
+	err := w.await(ctx, look, done)
 	if errors.Is(err, errTime) {
 		return nil
 	}

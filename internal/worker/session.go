@@ -174,9 +174,9 @@ func (s *sessions) publisher(n int) engine.ClientSpec {
 		Closed: p.RatePerS == 0, Apart: writes(p) == plan.WritesMessage,
 	}
 	if !spec.Closed {
-		spec.Pacer = engine.NewPacer(schedule(p), n, t.Seed)
+		spec.Pacer = new(engine.NewPacer(schedule(p), n, t.Seed))
 		if p.Spread > 1 {
-			spec.Pacer = engine.NewPacer(alone(p, n), 0, t.Seed)
+			spec.Pacer = new(engine.NewPacer(alone(p, n), 0, t.Seed))
 		}
 	}
 	return engine.ClientSpec{Number: uint32(n), Session: s.session(&s.pub, rolePublisher, n), Publish: spec}
