@@ -57,9 +57,9 @@ var figures = []figure{
 }
 
 const (
-	few, many = 100, 1000 // connections whose memory is compared
-	scheduled = 200       // messages of a schedule
-	answers   = 10_000    // messages whose answers are timed
+	many      = 5000   // connections whose memory is compared with that of a fifth of them
+	scheduled = 200    // messages of a schedule
+	answers   = 10_000 // messages whose answers are timed
 	patience  = 30 * time.Second
 )
 
@@ -144,6 +144,7 @@ func (r *rig) perConnection(ctx context.Context, theirs func(*url.URL, int) comm
 	if err != nil || n == 1 {
 		return most, err
 	}
+	few := n / 5
 	least, err := r.holding(ctx, theirs, few)
 	return (most - least) / float64(n-few), err
 }
@@ -162,6 +163,8 @@ func (r *rig) holding(ctx context.Context, theirs func(*url.URL, int) command, n
 	if err != nil {
 		return 0, err
 	}
+	var complaint bytes.Buffer
+	cmd.Stderr = &complaint
 	in, err := cmd.StdinPipe() // it stays open: who reads it waits
 	if err != nil {
 		return 0, err
@@ -172,6 +175,9 @@ func (r *rig) holding(ctx context.Context, theirs func(*url.URL, int) command, n
 	defer func() {
 		err = errors.Join(err, in.Close(), r.guard.End(cmd.Process.Pid))
 		_ = cmd.Wait() // it was killed
+		if err != nil && complaint.Len() > 0 {
+			err = fmt.Errorf("%w: %s", err, bytes.TrimSpace(complaint.Bytes()))
+		}
 	}()
 	if err := r.settled(ctx, func() (bool, error) {
 		now, err := r.connections()

@@ -50,12 +50,9 @@ func (w *Local) newDialer(where netns.Place, url, protocol string) (*dialer, err
 	p := &w.share.Trial.Params
 	d := &dialer{
 		ctx: w.ctx, addr: end.addr, timeout: p.Connect.Timeout, noDelay: p.NoDelay, gate: &w.pubGate, shakes: &w.shakes,
-		place: netns.Spread(where, end.addr, w.share.Trial.Connections()+p.Connect.Lingering()),
 	}
-	if len(p.Connect.Sources) > 0 {
-		if d.place, err = netns.From(where, p.Connect.Sources); err != nil {
-			return nil, err
-		}
+	if d.place, err = w.origin(where, end.addr, protocol); err != nil {
+		return nil, err
 	}
 	if end.secure {
 		if d.tls, err = tlsConfig(w.share.Trial.Subject.TLS, end.host); err != nil {
@@ -72,6 +69,19 @@ func (w *Local) newDialer(where netns.Place, url, protocol string) (*dialer, err
 		}
 	}
 	return d, nil
+}
+
+// origin is where connections come from. A Redis server without a password, before version 7.2, takes those from 127.0.0.1 alone for
+// its own host's.
+func (w *Local) origin(where netns.Place, addr, protocol string) (netns.Place, error) {
+	p := &w.share.Trial.Params
+	switch {
+	case len(p.Connect.Sources) > 0:
+		return netns.From(where, p.Connect.Sources)
+	case protocol == plan.Redis || protocol == plan.RedisStreams:
+		return where, nil
+	}
+	return netns.Spread(where, addr, w.share.Trial.Connections()+p.Connect.Lingering()), nil
 }
 
 // sources tells that connections come from several addresses, if they do.
