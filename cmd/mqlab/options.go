@@ -181,6 +181,7 @@ func (s *source) resolve(ctx context.Context) (*plan.Plan, error) {
 	o := plan.Options{
 		Seed:      rand.Uint64() >> 11, // exact in every JSON reader
 		Installed: func(subject plan.Subject) bool { return broker.Find(ctx, subject).OK },
+		Version:   func(subject plan.Subject) string { return broker.Find(ctx, subject).Version },
 		ReadFile:  func(name string) ([]byte, error) { return os.ReadFile(s.beside(name)) },
 		Unfit:     unfit(facts),
 		Sockets:   facts.Sockets(),

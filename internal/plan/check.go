@@ -63,6 +63,7 @@ func (r *resolver) checkSubject(p *scenario.Point, s Subject) {
 	if s.Runtime == "external" && len(p.Faults) > 0 {
 		report("faults[0]", "a broker that was not started here cannot be paused or ended")
 	}
+	r.checkVersion(p, s, report)
 	checkPersistence(p, s, report)
 	checkOutages(p, s, report)
 	checkEncryption(p, s, report)

@@ -13,6 +13,8 @@ type Options struct {
 	Seed uint64
 	// Installed reports whether a process subject that auto may stand for is there. Nil: none is.
 	Installed func(Subject) bool
+	// Version is that of a broker that is installed here, "" if it is not known. Nil: none is known.
+	Version func(Subject) string
 	// Unfit says why the host cannot carry out a trial, "" if it can. It is asked where the scenario wants only what fits. Nil:
 	// everything fits.
 	Unfit func(Estimate) string

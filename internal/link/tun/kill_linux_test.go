@@ -129,6 +129,28 @@ func TestCarrierGone(t *testing.T) {
 	}
 }
 
+// TestCarrierHangs: a carrier that does not answer is ended, which is said once and again, and nothing waits for it.
+func TestCarrierHangs(t *testing.T) {
+	open(t, both(link.Params{})) // or skip
+	n, err := Open(t.Context(), link.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	n.carrier.limit = 50 * time.Millisecond
+	if err := n.carrier.cmd.Process.Signal(unix.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if err := n.Down(true); err == nil || err.Error() != "the carrier of the link has not answered for 50ms and was ended" {
+			t.Error(err)
+		}
+	}
+	<-n.carrier.gone
+	if err := n.Close(); err == nil || !strings.Contains(err.Error(), "has not answered") {
+		t.Errorf("close: %v", err)
+	}
+}
+
 // hostNetwork tells the devices and routes of the host, and which namespaces have names.
 func hostNetwork(t *testing.T) string {
 	t.Helper()

@@ -179,7 +179,14 @@ func (n *Network) Observe(o link.Observer) {
 func (n *Network) Facts() link.Facts {
 	f := n.facts
 	a, err := n.carrier.ask(request{})
-	if err == nil && a.Late.Count() > 0 {
+	if err != nil {
+		return f // Close says why
+	}
+	f.Scheduler = a.Scheduler
+	if a.Why != "" && !slices.Contains(f.Why, a.Why) {
+		f.Why = append(slices.Clone(f.Why), a.Why)
+	}
+	if a.Late.Count() > 0 {
 		f.Late = link.Lateness{
 			Packets: a.Late.Count(), P50: time.Duration(a.Late.Quantile(0.5)), P99: time.Duration(a.Late.Quantile(0.99)), Max: time.Duration(a.Late.Max()),
 		}

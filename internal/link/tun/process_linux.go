@@ -81,6 +81,10 @@ func move(args []string) int {
 	debug.SetGCPercent(800)                                      // packets need no memory of their own, so that little is ever collected
 	_ = os.WriteFile("/proc/self/comm", []byte("mqlab-link"), 0) // for those who look at processes; else it is "exe"
 	control := os.NewFile(controlFD, "control")
+	if err := boundRealTime(); err != nil {
+		fmt.Fprintln(os.Stderr, "carrier of the link:", err)
+		return 1
+	}
 	if err := serve(control, args); err != nil && !errors.Is(err, io.EOF) {
 		fmt.Fprintln(os.Stderr, "carrier of the link:", err)
 		return 1
@@ -92,6 +96,7 @@ func move(args []string) int {
 type mover struct {
 	up, down *carrier
 	seen     *sightings
+	class    class
 	out      io.Writer
 	outMu    sync.Mutex
 }
@@ -108,23 +113,26 @@ func serve(control io.ReadWriter, args []string) error {
 	if err := errors.Join(unix.SetNonblock(deviceFD, true), unix.SetNonblock(brokerFD, true)); err != nil {
 		return err
 	}
-	m := &mover{out: control, seen: newSightings()}
+	m := &mover{out: control, seen: newSightings(), class: class{scheduler: args[0], why: args[1]}}
 	if m.up, err = newCarrier(link.Up, deviceFD, brokerFD, link.New(t.Up, t.Seed), m.seen); err != nil {
 		return err
 	}
 	if m.down, err = newCarrier(link.Down, brokerFD, deviceFD, link.New(t.Down, ^t.Seed), m.seen); err != nil {
 		return err
 	}
-	ended := make(chan error, 4)
+	ended := make(chan error, 5)
 	go func() { ended <- m.up.run() }()
 	go func() { ended <- m.down.run() }()
 	go func() { ended <- m.report() }()
-	go func() { ended <- m.listen(control, answer{Scheduler: args[0], Why: args[1]}) }()
+	go func() { ended <- m.class.watch() }()
+	go func() { ended <- m.listen(control) }()
 	return <-ended
 }
 
 // listen answers requests, the first without being asked.
-func (m *mover) listen(control io.Reader, first answer) error {
+func (m *mover) listen(control io.Reader) error {
+	var first answer
+	m.class.tell(&first)
 	if err := m.answer(first); err != nil {
 		return err
 	}
@@ -144,6 +152,7 @@ func (m *mover) listen(control io.Reader, first answer) error {
 		a.Up, a.Down, a.Late = m.up.counters(), m.down.counters(), hist.New()
 		m.up.lateness(a.Late)
 		m.down.lateness(a.Late)
+		m.class.tell(&a)
 		if err := m.answer(a); err != nil {
 			return err
 		}

@@ -1,6 +1,7 @@
 package tun
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -24,13 +25,18 @@ type remote struct {
 	observer atomic.Pointer[link.Observer]
 
 	mu      sync.Mutex // one request at a time
+	hung    error      // it did not answer one
 	answers chan answer
+	limit   time.Duration // answerLimit
 	gone    chan struct{} // closed when the process says no more
 	failed  error         // why; valid after gone
 }
 
-// startLimit is how long the process may take to be ready.
-const startLimit = 20 * time.Second
+// How long the process may take.
+const (
+	startLimit  = 20 * time.Second // to be ready, and to end
+	answerLimit = 20 * time.Second // to answer, which takes it some microseconds
+)
 
 // startCarrier starts the process, which takes over both TUN devices.
 func startCarrier(device, broker *os.File, t task) (r *remote, first answer, err error) {
@@ -43,7 +49,7 @@ func startCarrier(device, broker *os.File, t task) (r *remote, first answer, err
 	}
 	near, far := os.NewFile(uintptr(ends[0]), "control"), os.NewFile(uintptr(ends[1]), "control")
 	defer func() { _ = far.Close() }()
-	r = &remote{control: near, answers: make(chan answer, 1), gone: make(chan struct{})}
+	r = &remote{control: near, answers: make(chan answer, 1), limit: answerLimit, gone: make(chan struct{})}
 	r.cmd = exec.Command("/proc/self/exe")
 	r.cmd.Args = []string{self, carryVerb}
 	r.cmd.Stderr = os.Stderr
@@ -91,14 +97,23 @@ func (r *remote) listen() {
 	}
 }
 
-// ask sends a request and returns the answer. What was seen before it has been told to the observer by then.
+// ask sends a request and returns the answer. What was seen before it has been told to the observer by then. A process that does
+// not answer is ended: what it would say later would be taken for the answer to another request.
 func (r *remote) ask(q request) (answer, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if r.hung != nil {
+		return answer{}, r.hung
+	}
 	if err := writeJSON(r.control, requestFrame, q); err != nil {
 		return answer{}, fmt.Errorf("carrier of the link: %w", err)
 	}
+	late := time.NewTimer(r.limit)
+	defer late.Stop()
 	select {
+	case <-late.C:
+		r.hung = fmt.Errorf("the carrier of the link has not answered for %v and was ended", r.limit)
+		return answer{}, errors.Join(r.hung, r.cmd.Process.Kill())
 	case a := <-r.answers:
 		if a.Error != "" {
 			return a, errors.New(a.Error)
@@ -112,9 +127,12 @@ func (r *remote) ask(q request) (answer, error) {
 // close ends the process and returns why it had ended before, if it had.
 func (r *remote) close() error {
 	var early error
+	r.mu.Lock()
+	hung := r.hung
+	r.mu.Unlock()
 	select {
 	case <-r.gone:
-		early = r.failed
+		early = cmp.Or(hung, r.failed)
 	default:
 	}
 	err := r.control.Close() // which ends the process

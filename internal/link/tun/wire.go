@@ -32,7 +32,7 @@ type request struct {
 // answer is what the carrier says.
 type answer struct {
 	Error     string        `json:"error,omitempty"`
-	Scheduler string        `json:"scheduler,omitempty"` // in the first one
+	Scheduler string        `json:"scheduler,omitempty"` // the class of its threads
 	Why       string        `json:"why,omitempty"`       // it is not what it could be
 	Up        link.Counters `json:"up"`
 	Down      link.Counters `json:"down"`
