@@ -1,12 +1,8 @@
 package report
 
 import (
-	"encoding/csv"
-	"fmt"
 	"io"
-	"strconv"
 	"strings"
-	"time"
 
 	"github.com/mqlab/mqlab/internal/plan"
 	"github.com/mqlab/mqlab/internal/run"
@@ -15,94 +11,43 @@ import (
 
 // CSV writes one row per trial. Columns are named as in JSON, nested names joined by _; what is unknown is empty.
 func CSV(w io.Writer, s *summary.Summary) error {
-	c := csv.NewWriter(w)
-	for i := range s.Trials {
-		r := csvRow(s, &s.Trials[i])
-		if i == 0 {
-			_ = c.Write(r.names)
-		}
-		_ = c.Write(r.values) // the writer keeps its error
-	}
-	if len(s.Trials) == 0 {
-		_ = c.Write(csvRow(s, new(summary.Trial)).names)
-	}
-	c.Flush()
-	return c.Error()
+	return WriteRows(w, trialRow(s, new(summary.Trial)), len(s.Trials), func(i int) *Row { return trialRow(s, &s.Trials[i]) })
 }
 
-// csvFields are the names and values of one row.
-type csvFields struct{ names, values []string }
-
-func (r *csvFields) add(name string, value any) {
-	r.names = append(r.names, name)
-	r.values = append(r.values, csvValue(value))
-}
-
-// csvValue writes numbers as JSON does; nil pointers are empty.
-func csvValue(v any) string {
-	switch v := v.(type) {
-	case *uint64:
-		if v != nil {
-			return strconv.FormatUint(*v, 10)
-		}
-	case *int64:
-		if v != nil {
-			return strconv.FormatInt(*v, 10)
-		}
-	case *bool:
-		if v != nil {
-			return strconv.FormatBool(*v)
-		}
-	case *float64:
-		if v != nil {
-			return strconv.FormatFloat(*v, 'g', -1, 64)
-		}
-	case float64:
-		return strconv.FormatFloat(v, 'g', -1, 64)
-	case time.Time:
-		if !v.IsZero() {
-			return v.Format(time.RFC3339Nano)
-		}
-	default:
-		return fmt.Sprint(v)
-	}
-	return ""
-}
-
-func csvRow(s *summary.Summary, t *summary.Trial) *csvFields {
-	r := new(csvFields)
-	r.add("run_id", s.Run.ID)
-	r.add("scenario", s.Run.Scenario)
-	r.add("seed", s.Run.Seed)
-	r.add("id", t.ID)
-	r.add("cell", t.Cell)
-	r.add("point", t.Point)
-	r.add("repetition", t.Repetition)
-	r.add("started", t.Started)
-	r.add("subject", t.Subject.Name)
-	r.add("broker", t.Subject.Broker)
-	r.add("broker_version", t.Subject.Version)
-	r.add("runtime", t.Subject.Runtime)
-	r.add("variant", t.Subject.Variant)
-	r.add("publish_protocol", t.Subject.Publish.Protocol)
-	r.add("publish_client", t.Subject.Publish.Client)
-	r.add("subscribe_protocol", t.Subject.Subscribe.Protocol)
-	r.add("subscribe_client", t.Subject.Subscribe.Client)
-	r.add("guarantee", t.Guarantee)
-	r.add("durability", t.Durability)
+func trialRow(s *summary.Summary, t *summary.Trial) *Row {
+	r := new(Row)
+	r.Add("run_id", s.Run.ID)
+	r.Add("scenario", s.Run.Scenario)
+	r.Add("seed", s.Run.Seed)
+	r.Add("id", t.ID)
+	r.Add("cell", t.Cell)
+	r.Add("point", t.Point)
+	r.Add("repetition", t.Repetition)
+	r.Add("started", t.Started)
+	r.Add("subject", t.Subject.Name)
+	r.Add("broker", t.Subject.Broker)
+	r.Add("broker_version", t.Subject.Version)
+	r.Add("runtime", t.Subject.Runtime)
+	r.Add("variant", t.Subject.Variant)
+	r.Add("publish_protocol", t.Subject.Publish.Protocol)
+	r.Add("publish_client", t.Subject.Publish.Client)
+	r.Add("subscribe_protocol", t.Subject.Subscribe.Protocol)
+	r.Add("subscribe_client", t.Subject.Subscribe.Client)
+	r.Add("guarantee", t.Guarantee)
+	r.Add("durability", t.Durability)
 	r.params(&t.Params)
-	r.add("state", t.State)
-	r.add("validity", t.Validity)
-	r.add("reasons", reasonCodes(t.Reasons))
-	r.add("measured_ns", t.Measured)
+	r.Add("state", t.State)
+	r.Add("validity", t.Validity)
+	r.Add("reasons", reasonCodes(t.Reasons))
+	r.Add("measured_ns", t.Measured)
 	for _, f := range summary.CountFields {
-		r.add(f.Name, *f.Of(&t.Counts))
+		r.Add(f.Name, *f.Of(&t.Counts))
 	}
-	r.add("offered_per_s", t.Rates.Offered)
-	r.add("expected_per_s", t.Rates.Expected)
-	r.add("sent_per_s", t.Rates.Sent)
-	r.add("delivered_per_s", t.Rates.Delivered)
-	r.add("achieved_ratio", t.Rates.Achieved)
+	r.Add("offered_per_s", t.Rates.Offered)
+	r.Add("expected_per_s", t.Rates.Expected)
+	r.Add("sent_per_s", t.Rates.Sent)
+	r.Add("delivered_per_s", t.Rates.Delivered)
+	r.Add("achieved_ratio", t.Rates.Achieved)
 	l := &t.Latency
 	r.quantiles("response", l.Response)
 	r.quantiles("service", l.Service)
@@ -120,13 +65,13 @@ func csvRow(s *summary.Summary, t *summary.Trial) *csvFields {
 }
 
 // causes are what held a trial back, and the strongest cause of its slow messages.
-func (r *csvFields) causes(t *summary.Trial) {
+func (r *Row) causes(t *summary.Trial) {
 	var limiter, used any = "", ""
 	if b := t.Bottleneck; b != nil {
 		limiter, used = b.Kind, b.Used
 	}
-	r.add("bottleneck_kind", limiter)
-	r.add("bottleneck_used_ratio", used)
+	r.Add("bottleneck_kind", limiter)
+	r.Add("bottleneck_used_ratio", used)
 	var cause, share any = "", ""
 	if len(t.Findings) > 0 {
 		cause = t.Findings[0].Cause
@@ -134,25 +79,25 @@ func (r *csvFields) causes(t *summary.Trial) {
 			share = s
 		}
 	}
-	r.add("findings_cause", cause)
-	r.add("findings_share", share)
+	r.Add("findings_cause", cause)
+	r.Add("findings_share", share)
 }
 
-func (r *csvFields) params(p *plan.Params) {
-	r.add("pattern", p.Pattern)
-	r.add("publishers", p.Publishers)
-	r.add("subscribers", p.Subscribers)
-	r.add("rate_per_s", p.RatePerS)
-	r.add("pacing", p.Pacing)
-	r.add("payload_bytes", p.PayloadBytes)
-	r.add("payload_form", p.PayloadForm)
-	r.add("qos", p.QoS)
-	r.add("window", p.Window)
+func (r *Row) params(p *plan.Params) {
+	r.Add("pattern", p.Pattern)
+	r.Add("publishers", p.Publishers)
+	r.Add("subscribers", p.Subscribers)
+	r.Add("rate_per_s", p.RatePerS)
+	r.Add("pacing", p.Pacing)
+	r.Add("payload_bytes", p.PayloadBytes)
+	r.Add("payload_form", p.PayloadForm)
+	r.Add("qos", p.QoS)
+	r.Add("window", p.Window)
 	var set []string
 	for _, a := range p.Set {
 		set = append(set, a.Key+"="+a.Value)
 	}
-	r.add("set", strings.Join(set, ";"))
+	r.Add("set", strings.Join(set, ";"))
 }
 
 // reasonCodes joins the codes of warnings and what invalidates.
@@ -164,62 +109,62 @@ func reasonCodes(reasons []summary.Reason) string {
 	return strings.Join(codes, ";")
 }
 
-func (r *csvFields) quantiles(name string, q *summary.Quantiles) {
+func (r *Row) quantiles(name string, q *summary.Quantiles) {
 	if q == nil {
 		q = new(summary.Quantiles)
-		r.add(name+"_count", "")
-		r.add(name+"_expected", "")
+		r.Add(name+"_count", "")
+		r.Add(name+"_expected", "")
 	} else {
-		r.add(name+"_count", q.Count)
-		r.add(name+"_expected", q.Expected)
+		r.Add(name+"_count", q.Count)
+		r.Add(name+"_expected", q.Expected)
 	}
-	r.add(name+"_min_ns", q.Min)
-	r.add(name+"_mean_ns", q.Mean)
+	r.Add(name+"_min_ns", q.Min)
+	r.Add(name+"_mean_ns", q.Mean)
 	for _, p := range summary.Percentiles {
-		r.add(name+"_"+p.Name+"_ns", *p.Of(q))
+		r.Add(name+"_"+p.Name+"_ns", *p.Of(q))
 	}
-	r.add(name+"_max_ns", q.Max)
-	r.add(name+"_stddev_ns", q.StdDev)
-	r.add(name+"_lost_from_quantile", q.LostFrom)
-	r.add(name+"_highest_known_ns", q.HighestKnown)
+	r.Add(name+"_max_ns", q.Max)
+	r.Add(name+"_stddev_ns", q.StdDev)
+	r.Add(name+"_lost_from_quantile", q.LostFrom)
+	r.Add(name+"_highest_known_ns", q.HighestKnown)
 }
 
-func (r *csvFields) placement(p *run.Placement) {
+func (r *Row) placement(p *run.Placement) {
 	if p == nil {
 		p = new(run.Placement)
 	}
-	r.add("placement_broker_cores", p.BrokerCores)
-	r.add("placement_generator_cores", p.GeneratorCores)
-	r.add("placement_shared", p.Shared)
+	r.Add("placement_broker_cores", p.BrokerCores)
+	r.Add("placement_generator_cores", p.GeneratorCores)
+	r.Add("placement_shared", p.Shared)
 }
 
-func (r *csvFields) generator(g *summary.Generator) {
-	r.add("generator_processes", positive(g.Processes))
+func (r *Row) generator(g *summary.Generator) {
+	r.Add("generator_processes", positive(g.Processes))
 	r.quantiles("lateness", g.Lateness)
-	r.add("generator_cpu_seconds", g.CPUSeconds)
-	r.add("generator_spin_seconds", g.SpinSeconds)
-	r.add("generator_cores", g.Cores)
-	r.add("generator_cpu_ns_per_message", g.CPUPerMessage)
-	r.add("generator_rss_bytes", g.RSSBytes)
-	r.add("generator_gc_pause_total_ns", g.GCPauseTotal)
-	r.add("generator_gc_pause_max_ns", g.GCPauseMax)
-	r.add("generator_skipped_sends", g.SkippedSends)
-	r.add("generator_throttled_ratio", g.Throttled)
+	r.Add("generator_cpu_seconds", g.CPUSeconds)
+	r.Add("generator_spin_seconds", g.SpinSeconds)
+	r.Add("generator_cores", g.Cores)
+	r.Add("generator_cpu_ns_per_message", g.CPUPerMessage)
+	r.Add("generator_rss_bytes", g.RSSBytes)
+	r.Add("generator_gc_pause_total_ns", g.GCPauseTotal)
+	r.Add("generator_gc_pause_max_ns", g.GCPauseMax)
+	r.Add("generator_skipped_sends", g.SkippedSends)
+	r.Add("generator_throttled_ratio", g.Throttled)
 }
 
-func (r *csvFields) broker(b *summary.Broker) {
-	r.add("broker_cpu_seconds", b.CPUSeconds)
-	r.add("broker_cpu_percent_mean", b.CPUPercentMean)
-	r.add("broker_cpu_percent_max", b.CPUPercentMax)
-	r.add("broker_cpu_ns_per_delivery", b.CPUPerDelivery)
-	r.add("broker_pss_bytes_mean", b.PSSBytesMean)
-	r.add("broker_pss_bytes_max", b.PSSBytesMax)
-	r.add("broker_rss_bytes_max", b.RSSBytesMax)
-	r.add("broker_busiest_thread_ratio", b.ThreadBusy)
-	r.add("broker_busiest_thread_waited_ratio", b.ThreadWaited)
+func (r *Row) broker(b *summary.Broker) {
+	r.Add("broker_cpu_seconds", b.CPUSeconds)
+	r.Add("broker_cpu_percent_mean", b.CPUPercentMean)
+	r.Add("broker_cpu_percent_max", b.CPUPercentMax)
+	r.Add("broker_cpu_ns_per_delivery", b.CPUPerDelivery)
+	r.Add("broker_pss_bytes_mean", b.PSSBytesMean)
+	r.Add("broker_pss_bytes_max", b.PSSBytesMax)
+	r.Add("broker_rss_bytes_max", b.RSSBytesMax)
+	r.Add("broker_busiest_thread_ratio", b.ThreadBusy)
+	r.Add("broker_busiest_thread_waited_ratio", b.ThreadWaited)
 }
 
-func (r *csvFields) connections(t *summary.Trial) {
+func (r *Row) connections(t *summary.Trial) {
 	c := t.Connections
 	known := c != nil
 	if !known {
@@ -232,9 +177,9 @@ func (r *csvFields) connections(t *summary.Trial) {
 		{"attempted", c.Attempted}, {"established", c.Established}, {"failed", c.Failed}, {"lost", c.Lost}, {"reconnected", c.Reconnected},
 	} {
 		if known {
-			r.add("connections_"+f.name, f.value)
+			r.Add("connections_"+f.name, f.value)
 		} else {
-			r.add("connections_"+f.name, "")
+			r.Add("connections_"+f.name, "")
 		}
 	}
 	r.quantiles("connect", c.Connect)
@@ -242,32 +187,32 @@ func (r *csvFields) connections(t *summary.Trial) {
 	r.quantiles("connect_tls", c.TLS)
 	r.quantiles("connect_protocol", c.Protocol)
 	r.quantiles("outage", c.Outage)
-	r.add("connect_per_s", c.PerSecond)
-	r.add("broker_bytes_per_connection", t.Broker.BytesPerConnection)
+	r.Add("connect_per_s", c.PerSecond)
+	r.Add("broker_bytes_per_connection", t.Broker.BytesPerConnection)
 	r.churn(t.Churn)
 	var imbalance *float64
 	if t.Sharing != nil {
 		imbalance = t.Sharing.Imbalance
 	}
-	r.add("imbalance_ratio", imbalance)
+	r.Add("imbalance_ratio", imbalance)
 	var up, down, again *uint64
 	if t.Wire != nil {
 		up, down, again = t.Wire.BytesUp, t.Wire.BytesDown, t.Wire.Retransmitted
 	}
-	r.add("wire_bytes_up", up)
-	r.add("wire_bytes_down", down)
-	r.add("wire_retransmitted_segments", again)
+	r.Add("wire_bytes_up", up)
+	r.Add("wire_bytes_down", down)
+	r.Add("wire_retransmitted_segments", again)
 	r.link(t.Link)
 }
 
 // link has what was between clients and brokers; everything is empty on the host's own network.
-func (r *csvFields) link(l *summary.Link) {
+func (r *Row) link(l *summary.Link) {
 	if l == nil {
 		l = new(summary.Link)
 	}
-	r.add("link_profile", l.Profile)
-	r.add("link_backend", l.Backend)
-	r.add("link_congestion_control", l.Facts.CongestionControl)
+	r.Add("link_profile", l.Profile)
+	r.Add("link_backend", l.Backend)
+	r.Add("link_congestion_control", l.Facts.CongestionControl)
 	for _, w := range []struct {
 		name string
 		way  *summary.LinkWay
@@ -275,26 +220,26 @@ func (r *csvFields) link(l *summary.Link) {
 		if w.way == nil {
 			w.way = new(summary.LinkWay)
 		}
-		r.add(w.name+"offered_bits_per_s", w.way.Offered)
-		r.add(w.name+"carried_bits_per_s", w.way.Carried)
-		r.add(w.name+"utilisation_ratio", w.way.Utilisation)
-		r.add(w.name+"lost_ratio", w.way.Lost)
-		r.add(w.name+"queue_dropped_ratio", w.way.Dropped)
-		r.add(w.name+"standing_queue_ns", w.way.StandingQueue)
+		r.Add(w.name+"offered_bits_per_s", w.way.Offered)
+		r.Add(w.name+"carried_bits_per_s", w.way.Carried)
+		r.Add(w.name+"utilisation_ratio", w.way.Utilisation)
+		r.Add(w.name+"lost_ratio", w.way.Lost)
+		r.Add(w.name+"queue_dropped_ratio", w.way.Dropped)
+		r.Add(w.name+"standing_queue_ns", w.way.StandingQueue)
 	}
 }
 
-func (r *csvFields) churn(c *summary.Churn) {
+func (r *Row) churn(c *summary.Churn) {
 	var due, made, failed *uint64
 	if c == nil {
 		c = new(summary.Churn)
 	} else {
 		due, made, failed = &c.Due, &c.Made, &c.Failed
 	}
-	r.add("churn_due", due)
-	r.add("churn_made", made)
-	r.add("churn_failed", failed)
-	r.add("churn_visits_per_s", c.PerSecond)
+	r.Add("churn_due", due)
+	r.Add("churn_made", made)
+	r.Add("churn_failed", failed)
+	r.Add("churn_visits_per_s", c.PerSecond)
 	r.quantiles("churn_visit", c.Visit)
-	r.add("churn_memory_kept_bytes", c.Kept)
+	r.Add("churn_memory_kept_bytes", c.Kept)
 }
