@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"strconv"
 	"strings"
 	"syscall"
 
@@ -109,8 +110,22 @@ func usageError(format string, args ...any) error {
 // tell prints an error, each of its lines with the program's name in front.
 func tell(w io.Writer, err error) {
 	for _, line := range lines(err.Error()) {
-		_, _ = fmt.Fprintf(w, "mqlab: %s\n", line)
+		_, _ = fmt.Fprintf(w, "mqlab: %s\n", printable(line))
 	}
+}
+
+// printable writes what could change the look of a terminal as an escape: it came from a name or a file.
+func printable(line string) string {
+	var b strings.Builder
+	for _, r := range line {
+		if strconv.IsPrint(r) {
+			b.WriteRune(r)
+		} else {
+			quoted := strconv.QuoteRune(r)
+			b.WriteString(quoted[1 : len(quoted)-1])
+		}
+	}
+	return b.String()
 }
 
 func newRoot() *cobra.Command {

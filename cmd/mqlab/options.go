@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"io"
 	"io/fs"
 	"math/rand/v2"
 	"os"
@@ -146,7 +147,7 @@ func read(name string) (file string, text []byte, folder string, err error) {
 		text, err = scenarios.Read(name)
 		return name + ".yaml", text, "", err
 	}
-	text, err = os.ReadFile(name)
+	text, err = readAtMost(name, scenario.MaxBytes)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		err = usageError("there is no scenario and no file %q; %s", name, scenario.Suggest(name, scenarios.Names()))
@@ -182,7 +183,7 @@ func (s *source) resolve(ctx context.Context) (*plan.Plan, error) {
 		Seed:      rand.Uint64() >> 11, // exact in every JSON reader
 		Installed: func(subject plan.Subject) bool { return broker.Find(ctx, subject).OK },
 		Version:   func(subject plan.Subject) string { return broker.Find(ctx, subject).Version },
-		ReadFile:  func(name string) ([]byte, error) { return os.ReadFile(s.beside(name)) },
+		ReadFile:  func(name string) ([]byte, error) { return readAtMost(s.beside(name), maxPayload) },
 		Unfit:     unfit(facts),
 		Sockets:   facts.Sockets(),
 
@@ -206,6 +207,19 @@ func (s *source) resolve(ctx context.Context) (*plan.Plan, error) {
 		t.Params.PayloadFile = s.beside(t.Params.PayloadFile)
 	}
 	return p, nil
+}
+
+// maxPayload is more than any broker takes as one message: MQTT has room for 256 MiB.
+const maxPayload = 256 << 20
+
+// readAtMost reads a file, but of one that is larger (or, as a device, without end) only so much that it shows.
+func readAtMost(name string, most int) ([]byte, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = f.Close() }()
+	return io.ReadAll(io.LimitReader(f, int64(most)+1))
 }
 
 func lines(text string) []string { return strings.Split(strings.TrimRight(text, "\n"), "\n") }

@@ -5,9 +5,11 @@ package crew
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"time"
 
+	"github.com/mqlab/mqlab/internal/clock"
 	"github.com/mqlab/mqlab/internal/engine"
 	"github.com/mqlab/mqlab/internal/guard"
 	"github.com/mqlab/mqlab/internal/netns"
@@ -18,7 +20,8 @@ import (
 type Crew struct {
 	whole     worker.Share
 	processes []*process
-	start     int64 // of the schedule
+	start     int64         // of the schedule
+	stopTime  time.Duration // how long processes may take to give up and to tell what they have
 
 	mu      sync.Mutex
 	done    map[int]engine.Progress // of each process that was told to measure, in the drain
@@ -27,12 +30,17 @@ type Crew struct {
 
 var _ worker.Worker = (*Crew)(nil)
 
-// stopTime is how long processes may take to give up and to tell what they have.
-const stopTime = 10 * time.Second
+const (
+	usualStopTime = 10 * time.Second
+	slack         = 30 * time.Second // that a step may take beyond its time by the scenario
+)
+
+// errSilent is why processes are told to stop where one has not answered in time.
+var errSilent = errors.New("not all generator processes have answered in time")
 
 // Start starts n processes, or fewer if there is not so much to do, and deals out the share, which is a whole trial.
 func Start(whole worker.Share, n int, cred worker.Credentials, where netns.Place, g *guard.Guard, to worker.Sink) (*Crew, error) {
-	c := &Crew{whole: whole, done: map[int]engine.Progress{}}
+	c := &Crew{whole: whole, stopTime: usualStopTime, done: map[int]engine.Progress{}}
 	parts := whole.Trial.Parts(n)
 	for i, part := range parts {
 		share := whole
@@ -46,7 +54,7 @@ func Start(whole worker.Share, n int, cred worker.Credentials, where netns.Place
 			return nil, errors.Join(err, c.Close())
 		}
 	}
-	if _, err := c.all(context.Background(), stepMade); err != nil {
+	if _, err := c.all(context.Background(), stepMade, slack); err != nil {
 		return nil, errors.Join(err, c.Close())
 	}
 	return c, nil
@@ -63,7 +71,7 @@ func (c *Crew) PIDs() (pids []int) {
 // Prepare implements worker.Worker.
 func (c *Crew) Prepare(ctx context.Context) error {
 	c.tell(command{Do: doPrepare})
-	_, err := c.all(ctx, doPrepare)
+	_, err := c.all(ctx, doPrepare, worker.ReadyTime(&c.whole.Trial.Params, c.whole.Trial.Connections())+slack)
 	return err
 }
 
@@ -71,7 +79,7 @@ func (c *Crew) Prepare(ctx context.Context) error {
 func (c *Crew) Begin(ctx context.Context, start int64) error {
 	c.start = start
 	c.tell(command{Do: doBegin, Start: start})
-	_, err := c.all(ctx, doBegin)
+	_, err := c.all(ctx, doBegin, slack)
 	return err
 }
 
@@ -79,8 +87,8 @@ func (c *Crew) Begin(ctx context.Context, start int64) error {
 func (c *Crew) Measure(ctx context.Context) (*worker.Result, error) {
 	c.tell(command{Do: doMeasure})
 	used := make(chan worker.Usage, 1)
+	ph := &c.whole.Trial.Params.Phases
 	go func() {
-		ph := &c.whole.Trial.Params.Phases
 		measure := c.start + int64(ph.WarmUp)
 		used <- worker.Used(ctx, measure, measure+int64(ph.Measure))
 	}()
@@ -92,7 +100,8 @@ func (c *Crew) Measure(ctx context.Context) (*worker.Result, error) {
 		}
 		c.tell(command{Do: doFinish})
 	}()
-	answers, err := c.all(ctx, doMeasure)
+	end := c.start + int64(ph.WarmUp+ph.Measure+ph.Drain)
+	answers, err := c.all(ctx, doMeasure, time.Duration(end-clock.Now())+slack)
 	var results []*worker.Result
 	for _, a := range answers {
 		if a.Result == nil {
@@ -128,10 +137,12 @@ func (c *Crew) tell(what command) {
 	}
 }
 
-// all returns what every process answers to a step. When ctx ends or one fails, the rest are told to stop; the error is
-// then the cause. A process that does not answer is ended.
-func (c *Crew) all(ctx context.Context, step string) ([]answer, error) {
-	answers := make([]answer, len(c.processes))
+// all returns what every process answers to a step. When ctx ends, one fails or one has not answered within limit, the rest are told to
+// stop; the error is then the cause. A process that does not answer even then is ended, and named.
+func (c *Crew) all(ctx context.Context, step string, limit time.Duration) ([]answer, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, errSilent)
+	defer cancel()
+	answers, errs := make([]answer, len(c.processes)), make([]error, len(c.processes))
 	late := make(chan struct{})
 	var stopped sync.Once
 	var cause error
@@ -139,22 +150,24 @@ func (c *Crew) all(ctx context.Context, step string) ([]answer, error) {
 		stopped.Do(func() {
 			cause = err
 			c.tell(command{Do: doStop})
-			time.AfterFunc(stopTime, func() { close(late) })
+			time.AfterFunc(c.stopTime, func() { close(late) })
 		})
 	}
 	end := context.AfterFunc(ctx, func() { stop(context.Cause(ctx)) })
 	var waiting sync.WaitGroup
 	for i, p := range c.processes {
 		waiting.Go(func() {
-			var err error
-			if answers[i], err = p.await(step, late); err != nil {
-				stop(err)
+			if answers[i], errs[i] = p.await(step, late); errs[i] != nil {
+				stop(errs[i])
 			}
 		})
 	}
 	waiting.Wait()
 	end()
 	stopped.Do(func() {}) // nothing is stopped any more
+	if i := slices.IndexFunc(errs, func(err error) bool { return errors.Is(err, errHung) }); i >= 0 && errors.Is(cause, errSilent) {
+		cause = errs[i]
+	}
 	return answers, cause
 }
 

@@ -187,6 +187,9 @@ func (p *process) send(what any) error {
 	return nil
 }
 
+// errHung is why a process was ended.
+var errHung = errors.New("did not answer")
+
 // await returns the answer to a step, or how the process ended before. One that does not answer until late is ended.
 func (p *process) await(step string, late <-chan struct{}) (answer, error) {
 	var a answer
@@ -195,7 +198,7 @@ func (p *process) await(step string, late <-chan struct{}) (answer, error) {
 	case <-late:
 		_ = p.cmd.Process.Kill()
 		<-p.ended
-		return a, fmt.Errorf("%s did not answer to %s", p.name, step)
+		return a, fmt.Errorf("%s %w to %s and was ended", p.name, errHung, step)
 	case <-p.ended:
 		select {
 		case a = <-p.step[step]: // the last that it said

@@ -70,8 +70,11 @@ func ReadCSV(r io.Reader, o Options) (*Table, error) {
 			return nil, err
 		}
 	}
-	if err := lines.Err(); err != nil {
-		return nil, fmt.Errorf("a line is longer than %d bytes: %w", maxLine, err)
+	switch err := lines.Err(); {
+	case errors.Is(err, bufio.ErrTooLong):
+		return nil, fmt.Errorf("a line is longer than %d bytes", maxLine)
+	case err != nil:
+		return nil, err
 	}
 	return p.finish()
 }

@@ -129,7 +129,7 @@ func readManifest(root *os.Root) (m Manifest, err error) {
 		return m, fmt.Errorf("not a run folder: %s: %w", manifestFile, cause(err))
 	}
 	if err := json.Unmarshal(b, &m); err != nil {
-		return m, fmt.Errorf("%s: %w", manifestFile, err)
+		return m, fmt.Errorf("%s is damaged, and without it the run cannot be read: %w", manifestFile, err)
 	}
 	if m.Schema != Schema {
 		return m, fmt.Errorf("%s: schema %d, this version reads %d: use the version of mqlab that made the run", manifestFile, m.Schema, Schema)

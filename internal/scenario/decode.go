@@ -1,6 +1,7 @@
 package scenario
 
 import (
+	"bytes"
 	"fmt"
 	"path/filepath"
 	"reflect"
@@ -11,8 +12,11 @@ import (
 	"github.com/goccy/go-yaml/parser"
 )
 
-// maxFile bounds a scenario file, in bytes.
-const maxFile = 64 << 10
+// MaxBytes bounds a scenario file, in bytes.
+const MaxBytes = 64 << 10
+
+// byteOrderMark is what some editors write in front of UTF-8; YAML 1.2, section 5.2, allows it.
+const byteOrderMark = "\ufeff"
 
 // Decode reads the scenario in data; name is the file's name, for messages. What is wrong is kept in the scenario, and
 // reported by Points and Err.
@@ -25,7 +29,7 @@ func Decode(name string, data []byte) *Scenario {
 		at:       map[string]Pos{},
 	}
 	d := decoder{s, name, false}
-	if body := d.parse(data); body != nil {
+	if body := d.parse(bytes.TrimPrefix(data, []byte(byteOrderMark))); body != nil {
 		d.group(body, field{value: reflect.ValueOf(s).Elem()})
 	}
 	if again, ok := s.at["matrix.subjects"]; ok && s.at["subjects"] != (Pos{}) {
@@ -69,8 +73,8 @@ func (d decoder) parse(data []byte) (body ast.Node) {
 	if d.flag {
 		start = Pos{Source: d.source}
 	}
-	if len(data) > maxFile {
-		d.s.problems.Add(start, "", "%d bytes are too many for a scenario: at most %d", len(data), maxFile)
+	if len(data) > MaxBytes {
+		d.s.problems.Add(start, "", "is too large for a scenario: at most %d bytes", MaxBytes)
 		return nil
 	}
 	defer func() {

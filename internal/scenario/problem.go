@@ -40,11 +40,17 @@ func (p *Problem) Error() string {
 // Errors are all the problems of a scenario.
 type Errors []*Problem
 
-// Error lists the problems, one line each.
+// shown is how many problems Error lists: who has more of them has given another kind of file.
+const shown = 10
+
+// Error lists the first problems, one line each.
 func (e Errors) Error() string {
-	lines := make([]string, len(e))
-	for i, p := range e {
-		lines[i] = p.Error()
+	lines := make([]string, min(len(e), shown))
+	for i := range lines {
+		lines[i] = e[i].Error()
+	}
+	if more := len(e) - shown; more > 0 {
+		lines = append(lines, fmt.Sprintf("… and %d more like these", more))
 	}
 	return strings.Join(lines, "\n")
 }

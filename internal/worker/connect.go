@@ -24,8 +24,7 @@ func (w *Local) Prepare(ctx context.Context) error {
 			}
 		})
 	}
-	limit := w.share.Trial.Params.Connect.Timeout
-	ctx, cancel := context.WithTimeoutCause(ctx, 2*limit+dialTime(&w.share.Trial.Params, int(float64(len(w.clients))/w.part())), errNotReady)
+	ctx, cancel := context.WithTimeoutCause(ctx, ReadyTime(&w.share.Trial.Params, int(float64(len(w.clients))/w.part())), errNotReady)
 	defer cancel()
 	if err := w.connect(ctx); err != nil {
 		return w.unanswered(err)
@@ -76,6 +75,9 @@ func (w *Local) part() float64 {
 	}
 	return float64(len(w.clients)) / float64(w.share.Trial.Connections())
 }
+
+// ReadyTime is how long Prepare may take for n connections of all shares together.
+func ReadyTime(p *plan.Params, n int) time.Duration { return 2*p.Connect.Timeout + dialTime(p, n) }
 
 // dialTime is how long connecting n times may take beyond the time-out of a single one.
 func dialTime(p *plan.Params, n int) time.Duration {
