@@ -2,36 +2,19 @@ package amqp10
 
 import (
 	"math"
-	"slices"
 	"testing"
 	"time"
 
 	"github.com/mqlab/mqlab/internal/proto"
+	"github.com/mqlab/mqlab/internal/proto/prototest"
 )
 
 const second = int64(time.Second)
 
-// ticker calls Tick whenever it is due, up to a moment, and tells when something was sent.
+// ticker tells when a client sends an empty frame, up to a moment.
 func ticker(t *testing.T, c *Client, next, until int64) (sent []int64, _ int64, err error) {
 	t.Helper()
-	for next <= until {
-		now := next
-		var out []byte
-		next, out, err = c.Tick(now, nil)
-		if len(out) > 0 {
-			if !slices.Equal(out, []byte{0, 0, 0, 8, 2, 0, 0, 0}) {
-				t.Fatalf("sent %x", out)
-			}
-			sent = append(sent, now)
-		}
-		if err != nil {
-			return sent, now, err
-		}
-		if next <= now {
-			t.Fatalf("Tick(%d) wants to be called at %d", now, next)
-		}
-	}
-	return sent, next, nil
+	return prototest.Ticks(t, c, "\x00\x00\x00\x08\x02\x00\x00\x00", next, until)
 }
 
 // dialIdle is a client whose peer wants to hear from it every nine seconds.

@@ -69,7 +69,7 @@ func TestValidate(t *testing.T) {
 		"payload of 65536":   {Version: 5, Will: &Will{Topic: "x", Payload: make([]byte, 65536)}},
 	}
 	for words, cfg := range bad {
-		wantErr(t, cfg.Validate(), words)
+		says(t, cfg.Validate(), words)
 	}
 }
 
@@ -95,7 +95,7 @@ func TestRefusedConnection(t *testing.T) {
 		c := NewClient(&Config{Version: tt.version}, "id")
 		c.Open(0, nil)
 		_, _, err := all(c, []byte(tt.in))
-		wantErr(t, err, tt.want)
+		says(t, err, tt.want)
 		var reason *ReasonError
 		if last := tt.in[3]; last != 0 && (!errors.As(err, &reason) || reason.Code != last) {
 			t.Errorf("% x: no ReasonError with the code: %v", tt.in, err)
@@ -117,7 +117,7 @@ func TestForeignPeers(t *testing.T) {
 		c := NewClient(&Config{Version: V5}, "id")
 		c.Open(0, nil)
 		_, _, err := all(c, []byte(in))
-		wantErr(t, err, want)
+		says(t, err, want)
 	}
 	c := NewClient(&Config{Version: V5}, "id")
 	c.Open(0, nil)
@@ -125,7 +125,7 @@ func TestForeignPeers(t *testing.T) {
 		t.Errorf("two bytes are judged too early: %v", err)
 	}
 	_, _, err := all(NewServer(new(ServerConfig)), []byte("\x16\x03\x01\x02\x00\x01"))
-	wantErr(t, err, "looks like TLS")
+	says(t, err, "looks like TLS")
 }
 
 // A broker that is overloaded may say goodbye instead of CONNACK, which is a refusal.
@@ -145,7 +145,7 @@ func TestTurnedAway(t *testing.T) {
 			c := NewClient(&Config{Version: version}, "id")
 			c.Open(0, nil)
 			_, _, err := all(c, []byte(in))
-			wantErr(t, err, want.words)
+			says(t, err, want.words)
 			var reason *ReasonError
 			if temporary := errors.As(err, &reason) && reason.Temporary(); temporary != want.temporary {
 				t.Errorf("% x: temporary %v", in, temporary)
@@ -222,7 +222,7 @@ func TestViolations(t *testing.T) {
 					t.Fatal(err)
 				}
 				_, _, err := all(c, []byte(tt.in))
-				wantErr(t, err, tt.want)
+				says(t, err, tt.want)
 			})
 		}
 	}
@@ -242,7 +242,7 @@ func TestConnackViolations(t *testing.T) {
 		c := NewClient(&Config{Version: V5, CleanStart: true}, "id")
 		c.Open(0, nil)
 		_, _, err := all(c, []byte(in))
-		wantErr(t, err, want)
+		says(t, err, want)
 	}
 }
 
@@ -258,12 +258,12 @@ func TestClosedByBroker(t *testing.T) {
 		if ev.Kind != proto.Closed {
 			t.Errorf("% x: event of kind %d", in, ev.Kind)
 		}
-		wantErr(t, ev.Err, want)
+		says(t, ev.Err, want)
 		if c.Room(0) != 0 {
 			t.Error("there is room after the goodbye")
 		}
 		_, _, err := all(c, []byte("\xd0\x00"))
-		wantErr(t, err, "PINGRESP follows the end of the conversation")
+		says(t, err, "PINGRESP follows the end of the conversation")
 	}
 }
 
@@ -293,7 +293,7 @@ func TestLimitsOfTheBroker(t *testing.T) {
 		"longer than 65535":                                         {Topic: make([]byte, 65536)},
 	} {
 		out, err := c.Publish(&m, []byte("before"))
-		wantErr(t, err, want)
+		says(t, err, want)
 		if string(out) != "before" {
 			t.Errorf("%s: output changed to %q", want, out)
 		}
@@ -307,10 +307,10 @@ func TestLimitsOfTheBroker(t *testing.T) {
 		t.Errorf("a message of exactly the limit: %v", err)
 	}
 	_, err := c.Subscribe(&proto.Subscription{Topic: "x", Group: "g"}, nil)
-	wantErr(t, err, "does not offer shared subscriptions")
+	says(t, err, "does not offer shared subscriptions")
 	c = dial(t, Config{Version: V5})
 	_, err = c.Publish(&proto.Message{Topic: []byte("t"), Payload: make([]byte, maxRemaining)}, nil)
-	wantErr(t, err, "larger than an MQTT packet")
+	says(t, err, "larger than an MQTT packet")
 }
 
 func TestSubscribeBytes(t *testing.T) {
@@ -337,7 +337,7 @@ func TestSubscribeBytes(t *testing.T) {
 	if ev.Kind != proto.Subscribed || ev.QoS != 0 {
 		t.Errorf("%+v", ev)
 	}
-	wantErr(t, ev.Err, `mqtt: broker refused the subscription: not authorized (0x87): "no"`)
+	says(t, ev.Err, `mqtt: broker refused the subscription: not authorized (0x87): "no"`)
 	for _, filter := range []string{"", "a#", "$share/g"} {
 		if _, err := c.Subscribe(&proto.Subscription{Topic: filter}, nil); err == nil {
 			t.Errorf("filter %q is sent", filter)

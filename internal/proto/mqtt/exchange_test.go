@@ -102,7 +102,7 @@ func TestAcknowledgements(t *testing.T) {
 			t.Fatalf("%s: %+v", tt.name, events)
 		}
 		if tt.err != "" {
-			wantErr(t, events[0].Err, tt.err)
+			says(t, events[0].Err, tt.err)
 		} else if events[0].Err != nil {
 			t.Errorf("%s: %v", tt.name, events[0].Err)
 		}
@@ -173,7 +173,7 @@ func TestReceiveMaximumExceeded(t *testing.T) {
 	}
 	feed(t, c, []byte{0x3C, 6, 0, 1, 't', 0, 1, 0}, nil)
 	_, _, err := all(c, []byte{0x34, 6, 0, 1, 't', 0, 9, 0})
-	wantErr(t, err, "mqtt: broker exceeded the receive maximum of 2")
+	says(t, err, "mqtt: broker exceeded the receive maximum of 2")
 }
 
 // TestResume follows a session over lost connections.

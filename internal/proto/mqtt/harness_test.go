@@ -66,8 +66,8 @@ func publish(t testing.TB, p proto.Publisher, token uint64, qos uint8, again boo
 	return out
 }
 
-// wantErr wants an error with words.
-var wantErr = prototest.Says
+// says wants an error with words.
+var says = prototest.Says
 
 // wantBytes compares what was sent.
 func wantBytes(t *testing.T, got []byte, want ...byte) {

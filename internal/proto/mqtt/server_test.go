@@ -54,18 +54,18 @@ func TestServerRefuses(t *testing.T) {
 		l.atServer = func(ev *proto.Event) { closed = ev.Err }
 		l.open()
 		l.carry(l.s, &l.up, &l.down, len(l.up), l.atServer)
-		wantErr(t, closed, "client refused: not authorized")
+		says(t, closed, "client refused: not authorized")
 		_, _, err := all(l.c, l.down)
-		wantErr(t, err, fmt.Sprintf("broker refused the connection: not authorized (0x%02X)", code))
+		says(t, err, fmt.Sprintf("broker refused the connection: not authorized (0x%02X)", code))
 		if version == V5 {
-			wantErr(t, err, `"not you"`)
+			says(t, err, `"not you"`)
 		}
 	}
 	events, out, err := all(NewServer(new(ServerConfig)), []byte("\x10\x11\x00\x06MQIsdp\x03\x02\x00\x3c\x00\x03abc"))
 	if err != nil || len(events) != 1 || events[0].Kind != proto.Closed {
 		t.Fatalf("%+v, %v", events, err)
 	}
-	wantErr(t, events[0].Err, "protocol version 3")
+	says(t, events[0].Err, "protocol version 3")
 	wantBytes(t, out, 0x20, 2, 0, 1)
 }
 
@@ -191,10 +191,10 @@ func TestServerViolations(t *testing.T) {
 			s := serve(t, Config{Version: byte(v - '0')}, ServerConfig{LimitQoS: true, MaxQoS: 1, NoRetain: true})
 			_, _, err := all(s, []byte(tt.in))
 			if strings.HasPrefix(tt.want, "malformed CONNECT|") {
-				wantErr(t, err, "second CONNECT")
+				says(t, err, "second CONNECT")
 				continue
 			}
-			wantErr(t, err, tt.want)
+			says(t, err, tt.want)
 		}
 	}
 }
@@ -215,7 +215,7 @@ func TestConnectViolations(t *testing.T) {
 		"\xc0\x00": "begins with 0xc0 where 0x10 belongs",
 	} {
 		_, _, err := all(NewServer(new(ServerConfig)), []byte(in))
-		wantErr(t, err, want)
+		says(t, err, want)
 	}
 }
 
@@ -227,7 +227,7 @@ func TestServerGoodbye(t *testing.T) {
 		if ev.Kind != proto.Closed || (want == "") != (ev.Err == nil) {
 			t.Errorf("% x: %+v", in, ev)
 		} else if want != "" {
-			wantErr(t, ev.Err, want)
+			says(t, ev.Err, want)
 		}
 	}
 }
@@ -246,7 +246,7 @@ func TestServerDelivers(t *testing.T) {
 		t.Errorf("beyond the receive maximum: %v", err)
 	}
 	_, err := l.s.Publish(&proto.Message{Topic: []byte("t"), Payload: make([]byte, 26)}, nil)
-	wantErr(t, err, "packet of 32 bytes exceeds the client's limit of 30 bytes")
+	says(t, err, "packet of 32 bytes exceeds the client's limit of 30 bytes")
 	delivered := 0
 	l.atClient = func(*proto.Event) { delivered++ }
 	l.flush()

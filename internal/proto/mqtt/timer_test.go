@@ -6,29 +6,15 @@ import (
 	"time"
 
 	"github.com/mqlab/mqlab/internal/proto"
+	"github.com/mqlab/mqlab/internal/proto/prototest"
 )
 
 const second = int64(time.Second)
 
-// ticker calls Tick whenever it is due, up to a moment, and tells when something was sent.
+// ticker tells when a session says PINGREQ, up to a moment.
 func ticker(t *testing.T, s proto.Session, next, until int64) (sent []int64, _ int64, err error) {
 	t.Helper()
-	for next <= until {
-		now := next
-		var out []byte
-		next, out, err = s.Tick(now, nil)
-		if len(out) > 0 {
-			wantBytes(t, out, 0xC0, 0)
-			sent = append(sent, now)
-		}
-		if err != nil {
-			return sent, now, err
-		}
-		if next <= now {
-			t.Fatalf("Tick(%d) wants to be called at %d", now, next)
-		}
-	}
-	return sent, next, nil
+	return prototest.Ticks(t, s, "\xC0\x00", next, until)
 }
 
 // TestKeepAlive: an idle connection has one PINGREQ per keep-alive, and never a longer silence.
@@ -67,7 +53,7 @@ func hear(t *testing.T, c *Client, now int64, in ...byte) {
 func TestUnansweredPing(t *testing.T) {
 	c := dial(t, Config{Version: V311, KeepAlive: 10 * time.Second})
 	sent, at, err := ticker(t, c, 0, 60*second)
-	wantErr(t, err, "mqtt: no answer to PINGREQ within 5s")
+	says(t, err, "mqtt: no answer to PINGREQ within 5s")
 	if len(sent) != 1 || at != sent[0]+5*second+1 || at > 15*second {
 		t.Errorf("pings at %v, given up at %d", sent, at)
 	}
@@ -155,7 +141,7 @@ func TestServerMissesClient(t *testing.T) {
 		t.Errorf("next %d, %v", next, err)
 	}
 	_, _, err = l.s.Tick(next, nil)
-	wantErr(t, err, "no packet from the client within 15s")
+	says(t, err, "no packet from the client within 15s")
 }
 
 // TestAnswersKeepAlive: an acknowledgement is something sent.
@@ -184,5 +170,5 @@ func TestSlowAnswers(t *testing.T) {
 		t.Error(err)
 	}
 	_, _, err := c.Tick(9*second+1, nil)
-	wantErr(t, err, "no answer to PINGREQ")
+	says(t, err, "no answer to PINGREQ")
 }

@@ -4,31 +4,19 @@ import (
 	"testing"
 
 	"github.com/mqlab/mqlab/internal/proto"
+	"github.com/mqlab/mqlab/internal/proto/prototest"
 )
 
 // readyClient is a client that a server of ours has accepted.
 func readyClient(tb testing.TB, cfg *Config) *Client {
 	tb.Helper()
 	c, s := NewClient(cfg), NewServer(&ServerConfig{})
-	c.Open(0, nil)
-	for toClient := s.Open(0, nil); c.phase != ready; {
-		toClient = feedAll(tb, s, feedAll(tb, c, toClient))
+	_, said := prototest.FeedAll(tb, c, s.Open(0, c.Open(0, nil)))
+	prototest.Line{Client: c, Server: s}.Exchange(tb, said)
+	if c.phase != ready {
+		tb.Fatalf("the client has come to phase %d", c.phase)
 	}
 	return c
-}
-
-// feedAll feeds whole units and returns the answers.
-func feedAll(tb testing.TB, s proto.Session, in []byte) (out []byte) {
-	tb.Helper()
-	var ev proto.Event
-	for len(in) > 0 {
-		n, o, err := s.Feed(0, in, out, &ev)
-		if err != nil || n == 0 {
-			tb.Fatalf("Feed(%q) = %d, %v", in, n, err)
-		}
-		in, out = in[n:], o
-	}
-	return out
 }
 
 func BenchmarkPublish(b *testing.B) {

@@ -33,7 +33,7 @@ func withStream(t testing.TB, stream *Stream) *JetStream {
 	c := NewJetStream(&Config{}, stream, "me")
 	c.Open(0, nil)
 	for _, in := range []string{greeting, "PONG\r\n", inboxMessage("s", created)} {
-		if _, ev := feedOne(t, c, in); ev.Err != nil {
+		if ev, _ := step(t, c, in); ev.Err != nil {
 			t.Fatal(ev.Err)
 		}
 	}
@@ -43,16 +43,6 @@ func withStream(t testing.TB, stream *Stream) *JetStream {
 	return c
 }
 
-// feedOne feeds one whole unit.
-func feedOne(t testing.TB, c proto.Session, in string) (out string, ev proto.Event) {
-	t.Helper()
-	n, o, err := c.Feed(0, []byte(in), nil, &ev)
-	if err != nil || n != len(in) {
-		t.Fatalf("Feed(%q) = %d, %v", in, n, err)
-	}
-	return string(o), ev
-}
-
 // consuming is a client with one consumer.
 func consuming(t testing.TB, stream *Stream, qos uint8) *JetStream {
 	t.Helper()
@@ -60,7 +50,7 @@ func consuming(t testing.TB, stream *Stream, qos uint8) *JetStream {
 	if _, err := c.Subscribe(&proto.Subscription{Token: 7, Topic: "a.*", QoS: qos}, nil); err != nil {
 		t.Fatal(err)
 	}
-	out, ev := feedOne(t, c, inboxMessage("c0", created))
+	ev, out := step(t, c, inboxMessage("c0", created))
 	if ev.Kind != proto.Subscribed || ev.Token != 7 || ev.QoS != qos || ev.Err != nil {
 		t.Fatalf("got %+v", ev)
 	}
@@ -74,11 +64,11 @@ func consuming(t testing.TB, stream *Stream, qos uint8) *JetStream {
 func TestJetStreamConnects(t *testing.T) {
 	c := NewJetStream(&Config{}, &testStream, "me")
 	c.Open(0, nil)
-	out, _ := feedOne(t, c, greeting)
+	_, out := step(t, c, greeting)
 	if !strings.Contains(out, `"no_responders":true`) {
 		t.Errorf("CONNECT is %q", out)
 	}
-	out, ev := feedOne(t, c, "PONG\r\n")
+	ev, out := step(t, c, "PONG\r\n")
 	if ev.Kind != proto.None || c.Room(1) != 0 {
 		t.Errorf("ready before the stream exists: %+v", ev)
 	}
@@ -92,10 +82,10 @@ func TestJetStreamConnects(t *testing.T) {
 	if _, err := c.Subscribe(&proto.Subscription{Topic: "a.b"}, nil); err == nil {
 		t.Error("subscribed before the stream exists")
 	}
-	if _, ev = feedOne(t, c, inboxMessage("s", created)); ev.Kind != proto.Ready {
+	if ev, _ = step(t, c, inboxMessage("s", created)); ev.Kind != proto.Ready {
 		t.Errorf("got %+v", ev)
 	}
-	if _, ev = feedOne(t, c, inboxMessage("s", created)); ev.Kind != proto.None {
+	if ev, _ = step(t, c, inboxMessage("s", created)); ev.Kind != proto.None {
 		t.Errorf("ready twice: %+v", ev)
 	}
 }
@@ -109,8 +99,8 @@ func TestJetStreamRefused(t *testing.T) {
 	} {
 		c := NewJetStream(&Config{}, &testStream, "me")
 		c.Open(0, nil)
-		feedOne(t, c, greeting)
-		feedOne(t, c, "PONG\r\n")
+		step(t, c, greeting)
+		step(t, c, "PONG\r\n")
 		var ev proto.Event
 		if _, _, err := c.Feed(0, []byte(answer), nil, &ev); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v", answer, err)
@@ -120,7 +110,7 @@ func TestJetStreamRefused(t *testing.T) {
 	if _, err := c.Subscribe(&proto.Subscription{Topic: "a.*"}, nil); err != nil {
 		t.Fatal(err)
 	}
-	out, ev := feedOne(t, c, inboxMessage("c0", refused))
+	ev, out := step(t, c, inboxMessage("c0", refused))
 	if ev.Kind != proto.Subscribed || ev.Err == nil || out != "" {
 		t.Errorf("got %+v, answered %q", ev, out)
 	}
@@ -157,7 +147,7 @@ func TestJetStreamAcks(t *testing.T) {
 		`{"stream":"S\","seq":3}`: "makes no sense",
 		``:                        "makes no sense",
 	} {
-		_, ev := feedOne(t, c, inboxMessage("3", payload))
+		ev, _ := step(t, c, inboxMessage("3", payload))
 		if ev.Kind != proto.Acked || ev.Token != 3 {
 			t.Fatalf("%s: %+v", payload, ev)
 		}
@@ -165,11 +155,11 @@ func TestJetStreamAcks(t *testing.T) {
 			t.Errorf("%s: %v", payload, ev.Err)
 		}
 	}
-	if _, ev := feedOne(t, c, statusMessage("3", 1, "503")); ev.Kind != proto.Acked || !strings.Contains(ev.Err.Error(), "no stream takes this subject") {
+	if ev, _ := step(t, c, statusMessage("3", 1, "503")); ev.Kind != proto.Acked || !strings.Contains(ev.Err.Error(), "no stream takes this subject") {
 		t.Errorf("got %+v", ev)
 	}
 	for _, last := range []string{"c9", "cx", "x", "12.a", ""} {
-		if out, ev := feedOne(t, c, inboxMessage(last, created)); ev.Kind != proto.None || ev.Err != nil || out != "" {
+		if ev, out := step(t, c, inboxMessage(last, created)); ev.Kind != proto.None || ev.Err != nil || out != "" {
 			t.Errorf("an answer to nothing (%q) is reported as %+v, %q", last, ev, out)
 		}
 	}
@@ -195,7 +185,7 @@ func TestJetStreamDeliveries(t *testing.T) {
 			{consuming(t, &testStream, 0), false, 0},
 			{consuming(t, &holding, 1), false, 1},
 		} {
-			out, ev := feedOne(t, c.client, fmt.Sprintf(message, reply))
+			ev, out := step(t, c.client, fmt.Sprintf(message, reply))
 			if ev.Kind != proto.Delivered || ev.Token != 7 || ev.QoS != c.qos || ev.Redelivered != again || string(ev.Topic) != "a.b" {
 				t.Errorf("%s: got %+v", reply, ev)
 			}
@@ -217,7 +207,7 @@ func TestJetStreamPulls(t *testing.T) {
 	const message = "MSG a.b 2 $JS.ACK.S.C.1.5.5.1.0 0\r\n\r\n"
 	for range 3 * batch {
 		asked--
-		out, _ := feedOne(t, c, message)
+		_, out := step(t, c, message)
 		if _, after, found := strings.Cut(out, `{"batch":`); found {
 			n := 0
 			if _, err := fmt.Sscan(after[:strings.IndexByte(after, ',')], &n); err != nil {
@@ -229,11 +219,11 @@ func TestJetStreamPulls(t *testing.T) {
 			t.Fatalf("%d messages are asked for", asked)
 		}
 	}
-	out, ev := feedOne(t, c, statusMessage("d.0", 2, "408 Request Timeout\r\nNats-Pending-Messages: 10\r\nNats-Pending-Bytes: 0"))
+	ev, out := step(t, c, statusMessage("d.0", 2, "408 Request Timeout\r\nNats-Pending-Messages: 10\r\nNats-Pending-Bytes: 0"))
 	if ev.Kind != proto.None || ev.Err != nil || out != "" && asked > batch/2+10 {
 		t.Errorf("got %+v, %q", ev, out)
 	}
-	out, _ = feedOne(t, c, statusMessage("d.0", 2, "408 Request Timeout"))
+	_, out = step(t, c, statusMessage("d.0", 2, "408 Request Timeout"))
 	if !strings.Contains(out, `{"batch":500,`) {
 		t.Errorf("when all has expired it asks %q", out)
 	}
@@ -249,7 +239,7 @@ func TestJetStreamStatus(t *testing.T) {
 		"100 Idle Heartbeat":      "",
 	} {
 		c := consuming(t, &testStream, 1)
-		out, ev := feedOne(t, c, statusMessage("d.0", 2, headers))
+		ev, out := step(t, c, statusMessage("d.0", 2, headers))
 		if ev.Kind != proto.None || (ev.Err == nil) != (want == "") || ev.Err != nil && !strings.Contains(ev.Err.Error(), want) {
 			t.Errorf("%s: got %+v", headers, ev)
 		}

@@ -139,6 +139,16 @@ func FeedAll(tb testing.TB, s proto.Session, in []byte) (events []proto.Event, o
 	return events, out
 }
 
+// Step feeds one whole unit, and returns what was reported (valid until the next call of the session) and the answer.
+func Step(tb testing.TB, s proto.Session, in string) (ev proto.Event, out string) {
+	tb.Helper()
+	n, o, err := s.Feed(0, []byte(in), nil, &ev)
+	if err != nil || n != len(in) {
+		tb.Fatalf("Feed(%q) = %d, %v", in, n, err)
+	}
+	return ev, string(o)
+}
+
 // Final feeds until an error ends the session, which it must.
 func Final(tb testing.TB, s proto.Session, in []byte) (events []proto.Event, out []byte, err error) {
 	tb.Helper()

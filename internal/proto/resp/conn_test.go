@@ -88,7 +88,7 @@ func TestRefused(t *testing.T) {
 		for _, client := range []proto.Client{NewPubSub(&Config{}, ""), NewStreams(&Config{}, "")} {
 			client.Open(0, nil)
 			_, _, err := drain(client, in)
-			wantErr(t, err, want)
+			says(t, err, want)
 			var temporary interface{ Temporary() bool }
 			isLoading := in == hello3+"-LOADING Redis is loading the dataset in memory\r\n"
 			if (errors.As(err, &temporary) && temporary.Temporary()) != isLoading {
@@ -116,7 +116,7 @@ func TestSendable(t *testing.T) {
 			}
 			accept(t, client, cfg)
 			out, err := client.Publish(&c.m, []byte("before"))
-			wantErr(t, err, c.want)
+			says(t, err, c.want)
 			if c.want != "" && string(out) != "before" {
 				t.Errorf("a refused message leaves %q", out)
 			}
@@ -154,7 +154,7 @@ func TestWindow(t *testing.T) {
 			{"!3\r\nBAD\r\n", proto.None, 0, "server: BAD"},
 		} {
 			ev, out := step(t, client, answer.in)
-			wantErr(t, ev.Err, answer.words)
+			says(t, ev.Err, answer.words)
 			if ev.Kind != answer.kind || ev.Token != answer.token || out != "" {
 				t.Errorf("%q: %+v, answered by %q", answer.in, ev, out)
 			}
@@ -212,7 +212,7 @@ func TestKeepAlive(t *testing.T) {
 	tick(4*every, 5*every, "")
 	tick(5*every, 6*every, "")
 	_, _, err := c.Tick(6*every, nil)
-	wantErr(t, err, "redis: no answer to PING")
+	says(t, err, "redis: no answer to PING")
 	if next, out, err := accepted(t, &Config{}).Tick(1<<60, nil); next != math.MaxInt64 || len(out) > 0 || err != nil {
 		t.Errorf("without keep-alive: %d, %q, %v", next, out, err)
 	}
@@ -232,6 +232,6 @@ func TestValidate(t *testing.T) {
 		{Config{Block: time.Microsecond}, "block 1µs"},
 		{Config{User: "u"}, `user "u" has no password`},
 	} {
-		wantErr(t, c.cfg.Validate(), c.want)
+		says(t, c.cfg.Validate(), c.want)
 	}
 }

@@ -26,7 +26,7 @@ func TestServerError(t *testing.T) {
 		{"", "redis: server: ", false},
 	} {
 		err := parseError([]byte(c.text))
-		wantErr(t, err, c.want)
+		says(t, err, c.want)
 		if err.Temporary() != c.temporary {
 			t.Errorf("%q: temporary %v", c.text, err.Temporary())
 		}

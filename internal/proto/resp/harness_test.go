@@ -8,24 +8,16 @@ import (
 	"github.com/mqlab/mqlab/internal/proto/prototest"
 )
 
-// wantErr wants an error with words.
-var wantErr = prototest.Says
+// What the tests of all protocols share.
+var (
+	step = prototest.Step
+	says = prototest.Says
+)
 
 const (
 	hello3 = "%2\r\n$5\r\nproto\r\n:3\r\n$7\r\nmodules\r\n*0\r\n"
 	pong   = "+PONG\r\n"
 )
-
-// step feeds one unit and returns its event and the answer.
-func step(t testing.TB, s proto.Session, in string) (proto.Event, string) {
-	t.Helper()
-	var ev proto.Event
-	n, out, err := s.Feed(0, []byte(in), nil, &ev)
-	if err != nil || n != len(in) {
-		t.Fatalf("Feed(%q) = %d, %v", in, n, err)
-	}
-	return ev, string(out)
-}
 
 // drain feeds in until more bytes would be needed.
 func drain(s proto.Session, in string) (events []proto.Event, out string, err error) {

@@ -41,7 +41,7 @@ func TestSubscribe(t *testing.T) {
 		{topic: strings.Repeat("a", maxLine+1), err: "topic of 65537 bytes"},
 	} {
 		out, err := cl.Subscribe(&proto.Subscription{Token: 5, Topic: c.topic, Group: c.group, QoS: c.qos}, nil)
-		wantErr(t, err, c.err)
+		says(t, err, c.err)
 		if string(out) != c.want {
 			t.Errorf("%q: sent %q", c.topic, out)
 		}
@@ -81,13 +81,13 @@ func TestSubscribed(t *testing.T) {
 			{first + "3\r\n$10\r\npsubscribe\r\n$2\r\nb*\r\n:2\r\n", proto.Subscribed, 7, ""},
 		} {
 			ev, out := step(t, cl, c.in)
-			wantErr(t, ev.Err, c.err)
+			says(t, ev.Err, c.err)
 			if ev.Kind != c.kind || ev.Token != c.token || ev.QoS != 0 || out != "" {
 				t.Errorf("%q: %+v, answered by %q", c.in, ev, out)
 			}
 		}
 		_, err := cl.Publish(&proto.Message{Topic: []byte("a")}, nil)
-		wantErr(t, err, map[bool]string{true: "with RESP2 a connection that has subscribed cannot publish"}[resp2])
+		says(t, err, map[bool]string{true: "with RESP2 a connection that has subscribed cannot publish"}[resp2])
 		cl.Barrier(2, nil)
 		answer := map[bool]string{false: pong, true: "*2\r\n$4\r\npong\r\n$0\r\n\r\n"}[resp2]
 		if resp2 {
@@ -148,12 +148,12 @@ func TestViolations(t *testing.T) {
 	} {
 		cl := accepted(t, &Config{})
 		_, _, err := drain(cl, in)
-		wantErr(t, err, want)
+		says(t, err, want)
 	}
 	cl := accepted(t, &Config{})
 	ask(t, cl, 1, "a")
 	_, _, err := drain(cl, ":1\r\n")
-	wantErr(t, err, "what was not asked")
+	says(t, err, "what was not asked")
 }
 
 func TestExplain(t *testing.T) {
@@ -164,7 +164,7 @@ func TestExplain(t *testing.T) {
 	cl = accepted(t, &Config{})
 	ask(t, cl, 1, "a")
 	err := cl.Explain(io.EOF)
-	wantErr(t, err, "the server may have cut off a slow subscriber (client-output-buffer-limit pubsub)")
+	says(t, err, "the server may have cut off a slow subscriber (client-output-buffer-limit pubsub)")
 	if !errors.Is(err, io.EOF) {
 		t.Error("the cause is lost")
 	}

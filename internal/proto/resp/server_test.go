@@ -109,7 +109,7 @@ func TestServerPublish(t *testing.T) {
 		{proto.Message{Topic: []byte("a"), Sub: a, QoS: 1}, "", "QoS 0 only"},
 	} {
 		out, err := s.Publish(&c.m, nil)
-		wantErr(t, err, c.err)
+		says(t, err, c.err)
 		if string(out) != c.want {
 			t.Errorf("sent %q", out)
 		}
@@ -134,7 +134,7 @@ func TestServerFatal(t *testing.T) {
 		s := NewServer(cfg)
 		s.Open(0, nil)
 		_, out, err := drain(s, in)
-		wantErr(t, err, want)
+		says(t, err, want)
 		if !strings.HasPrefix(out, "-ERR Protocol error") && !strings.HasPrefix(out, "+OK") {
 			t.Errorf("%q is answered by %q", in, out)
 		}

@@ -211,7 +211,7 @@ func TestStreamsSubscribeRefused(t *testing.T) {
 		{proto.Subscription{Topic: strings.Repeat("a", maxLine+1)}, "topic of 65537 bytes"},
 	} {
 		_, err := c.Subscribe(&r.s, nil)
-		wantErr(t, err, r.want)
+		says(t, err, r.want)
 	}
 	nameless := NewStreams(&Config{}, "")
 	if _, err := nameless.Subscribe(&proto.Subscription{Topic: "a"}, nil); err != errNotReady {
@@ -219,7 +219,7 @@ func TestStreamsSubscribeRefused(t *testing.T) {
 	}
 	accept(t, nameless, &Config{})
 	_, err := nameless.Subscribe(&proto.Subscription{Topic: "a"}, nil)
-	wantErr(t, err, "needs a name")
+	says(t, err, "needs a name")
 }
 
 // TestStreamsForeignEntries: the payload is field d, wherever it stands, or else the first field.
@@ -257,7 +257,7 @@ func TestStreamsViolations(t *testing.T) {
 		join(t, c, 1, "a", "g", 1)
 		step(t, c, "+OK\r\n")
 		_, _, err := drain(c, in)
-		wantErr(t, err, want)
+		says(t, err, want)
 	}
 }
 
@@ -299,6 +299,6 @@ func TestStreamsClaim(t *testing.T) {
 		join(t, c, 1, "a", "g", 1)
 		step(t, c, "+OK\r\n")
 		_, _, err := drain(c, in)
-		wantErr(t, err, want)
+		says(t, err, want)
 	}
 }

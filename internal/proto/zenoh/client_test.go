@@ -34,12 +34,7 @@ func connect(tb testing.TB, cfg *Config, serverCfg *ServerConfig) *pair {
 	}
 	p := &pair{client: NewClient(cfg, "c"), server: NewServer(serverCfg, 1<<63+5)}
 	p.server.Open(0, nil)
-	for up := p.client.Open(0, nil); len(up) > 0; {
-		p.said = append(p.said, up...)
-		_, down := feed(tb, p.server, up)
-		p.heard = append(p.heard, down...)
-		_, up = feed(tb, p.client, down)
-	}
+	_, _, p.said, p.heard = prototest.Line{Client: p.client, Server: p.server}.Exchange(tb, p.client.Open(0, nil))
 	if p.client.phase != ready || p.server.phase != ready {
 		tb.Fatalf("phases %d and %d", p.client.phase, p.server.phase)
 	}
