@@ -3,6 +3,7 @@ package doctor
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/mqlab/mqlab/internal/summary"
@@ -121,7 +122,7 @@ func brokers(f *Facts) (d Finding) {
 	for _, b := range f.Brokers {
 		if b.OK {
 			found = append(found, strings.TrimSpace(b.Subject+" "+b.Version))
-		} else {
+		} else if !slices.Contains(missing, b.Why) { // of containers the same for each broker
 			missing = append(missing, b.Why)
 		}
 	}

@@ -5,9 +5,6 @@ import (
 	"strings"
 )
 
-// notUsed is said of what this version of mqlab makes no use of.
-const notUsed = "nothing yet: this version does not use it"
-
 // say turns an ability into a finding with the status missing where the host lacks it.
 func (a *Ability) say(yes, means string, missing Status) Finding {
 	switch {
@@ -20,7 +17,7 @@ func (a *Ability) say(yes, means string, missing Status) Finding {
 }
 
 func realTime(f *Facts) Finding {
-	d := f.RealTime.say("allowed", notUsed+"; real-time priority would keep other programs from making wake-ups late", Note)
+	d := f.RealTime.say("allowed", "emulated links (backend tun) keep their times on a busy host; without it other programs make their packets late", Note)
 	if d.Status == Note {
 		d.Change = "sudo prlimit --pid $$ --rtprio=50"
 	}
@@ -36,7 +33,7 @@ func kernelTimes(f *Facts) Finding {
 }
 
 func ioUring(f *Facts) Finding {
-	d := f.IOUring.say("available", notUsed, Note)
+	d := f.IOUring.say("available", "many sends cost one system call: less CPU for many connections; without it each send is a call of its own", Note)
 	if f.IOUring != nil && strings.Contains(f.IOUring.Why, "io_uring_disabled") {
 		d.Change = "sudo sysctl -w kernel.io_uring_disabled=0"
 	}
@@ -44,7 +41,7 @@ func ioUring(f *Facts) Finding {
 }
 
 func tun(f *Facts) Finding {
-	const means = notUsed + "; it carries an emulated network between clients and broker"
+	const means = "weak networks (--link) under the kernel's own TCP, brokers and clients unmodified; without it links are made in user space"
 	d := f.TUN.say("available", means, Note)
 	if u := f.UserNetworks; u != nil && d.Value != "" {
 		if u.OK {

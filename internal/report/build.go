@@ -127,6 +127,9 @@ func (d *document) verdict(s *summary.Summary, groups []*group) {
 	case believable == 0:
 		v.say(bad, "Not one valid trial of "+summary.Count(total)+": there is nothing to conclude. See Validity below.")
 	default:
+		if c := choiceOf(groups); c != nil {
+			v.add(c.paragraph())
+		}
 		v.verdicts(groups)
 	}
 	if total > 0 {

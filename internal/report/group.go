@@ -283,15 +283,18 @@ func (g *group) sentencesOf(metric string, all bool) (points list) {
 	if c == nil {
 		return nil
 	}
+	var level []summary.Verdict
 	for _, v := range c.Verdicts {
-		if len(c.Groups) == 0 || v.Better != c.Groups[0][0] || !v.Different && !all {
-			continue
+		switch {
+		case len(c.Groups) == 0 || v.Better != c.Groups[0][0]:
+		case v.Different:
+			points = append(points, paragraph{v.Text + ".", strong})
+		case all:
+			level = append(level, v)
 		}
-		st := plain
-		if v.Different {
-			st = strong
-		}
-		points = append(points, paragraph{v.Text + ".", st})
+	}
+	if len(level) > 0 {
+		points = append(points, paragraph{levelled(level, metric) + ".", plain})
 	}
 	for _, r := range g.rows {
 		if s, _ := r.standing(metric); all && r.cell.Valid > 0 && s != nil && s.Unranked != "" {
@@ -299,6 +302,31 @@ func (g *group) sentencesOf(metric string, all bool) (points list) {
 		}
 	}
 	return points
+}
+
+// levelled says in one sentence from whom the best by a metric is not told apart.
+func levelled(vs []summary.Verdict, metric string) string {
+	if len(vs) == 1 {
+		return vs[0].Text
+	}
+	var names []string
+	low, high, needed := 1.0, 0.0, 0
+	for _, v := range vs {
+		names = append(names, v.Worse)
+		low, high = min(low, *v.P), max(high, *v.P)
+		if v.Needed != nil && (needed == 0 || *v.Needed < needed) {
+			needed = *v.Needed
+		}
+	}
+	p := summary.Probability(low)
+	if high := summary.Probability(high); high != p {
+		p += " to " + high
+	}
+	text := fmt.Sprintf("no difference shown between %s and any of %s at %s (p = %s)", vs[0].Better, and(names), wordsOf(metric), p)
+	if needed > 0 {
+		text += fmt.Sprintf("; the first would take about %d repetitions", needed)
+	}
+	return text
 }
 
 // wordsOf names a metric in a sentence.

@@ -80,6 +80,12 @@ func (p *page) answer() {
 
 // oneSentence is the shortest answer that can be given. A list that holds it loses it.
 func (p *page) oneSentence(v *section) (paragraph, bool) {
+	if choiceOf(p.groups) != nil {
+		if first, ok := v.blocks[0].(paragraph); ok {
+			v.blocks = v.blocks[1:]
+			return first, true
+		}
+	}
 	if points, ok := v.blocks[0].(list); ok {
 		i := slices.IndexFunc(points, func(x paragraph) bool { return x.style == strong })
 		if i < 0 {

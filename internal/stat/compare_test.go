@@ -253,3 +253,11 @@ func BenchmarkCompareNotShown(b *testing.B) {
 		Compare(x, y, uint64(i))
 	}
 }
+
+func TestFewestRepetitions(t *testing.T) {
+	for subjects, want := range map[int]int{1: 2, 2: 4, 3: 5, 4: 5, 5: 6, 7: 6} {
+		if got := FewestRepetitions(subjects); got != want {
+			t.Errorf("%d subjects: %d repetitions, want %d", subjects, got, want)
+		}
+	}
+}

@@ -128,3 +128,14 @@ func mark(g int) string {
 	}
 	return m
 }
+
+// FewestRepetitions is how many repetitions of each of so many subjects can show any two of them different: with fewer the smallest
+// probability of the rank test, 2/C(2n,n), adjusted by Holm for the number of pairs, is above Alpha however far apart they are.
+func FewestRepetitions(subjects int) int {
+	pairs, orders := float64(subjects*(subjects-1)/2), 2.0
+	n := 1
+	for ; 2/orders*pairs > Alpha; n++ {
+		orders *= 2 * float64(2*n+1) / float64(n+1)
+	}
+	return max(n, 2)
+}
