@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/mqlab/mqlab/internal/proto"
@@ -26,7 +25,7 @@ func prepareAMQP(ctx context.Context, l *lab, r *Report) ([]step, error) {
 		return nil, fmt.Errorf("no AMQP connection is accepted: %w", err)
 	}
 	p.close()
-	return []step{
+	return append([]step{
 		{[]string{AskConfirms}, "publish with publisher confirms", 2 * patience, n.confirms},
 		{[]string{AskMandatory}, "publish mandatory to a key that no queue is bound to", 2 * patience, n.mandatory},
 		{[]string{AskWildcards}, "bind queues with * and #, then publish", 3 * patience, n.wildcards},
@@ -37,13 +36,8 @@ func prepareAMQP(ctx context.Context, l *lab, r *Report) ([]step, error) {
 		{[]string{AskInFlight}, "publish to a consumer that never acknowledges, without prefetch", 4 * patience, n.inFlight},
 		{[]string{AskNagle}, nagleHow, 2 * patience, n.nagle},
 		{[]string{AskSlow}, "publish to a consumer that does not read", 6 * patience, n.slow},
-		{[]string{AskTerm}, "durable queue, persistent messages; end by SIGTERM, start again", survivalLimit, n.survival(AskTerm, false)},
-		{[]string{AskKill}, "durable queue, persistent messages; end by SIGKILL, start again", survivalLimit, n.survival(AskKill, true)},
-	}, nil
+	}, n.survival("durable queue, persistent messages; end by %s, start again", n.survives)...), nil
 }
-
-// key is a routing key that no other step uses.
-func (n *amqpLab) key() string { return strings.ReplaceAll(n.topic(), "/", ".") }
 
 // connect opens a client of this name; adjust may change its configuration.
 func (n *amqpLab) connect(ctx context.Context, name string, adjust func(*amqp091.Config)) (*peer, error) {
@@ -97,11 +91,7 @@ func (n *amqpLab) confirms(ctx context.Context) ([]Answer, error) {
 		return nil, err
 	}
 	defer p.close()
-	accepted, err := p.pub.publishAll(key, 1, 1, 10)
-	if err != nil {
-		return []Answer{decided(AskConfirms, "no", "%v", err)}, nil
-	}
-	return []Answer{decided(AskConfirms, yesNo(accepted == 10), "of 10 messages %d were confirmed", accepted)}, nil
+	return confirmed(p.pub, key, "messages", "were confirmed"), nil
 }
 
 func (n *amqpLab) mandatory(ctx context.Context) ([]Answer, error) {
@@ -121,13 +111,17 @@ func (n *amqpLab) mandatory(ctx context.Context) ([]Answer, error) {
 }
 
 func (n *amqpLab) wildcards(ctx context.Context) ([]Answer, error) {
-	base := n.key()
-	one, err := n.pair(ctx, base+".*.leaf", 1, nil)
+	return amqpWildcards(n.key(), func(filter string) (pair, error) { return n.pair(ctx, filter, 1, nil) })
+}
+
+// amqpWildcards subscribes to what is below base, in the two ways that brokers of AMQP have, and publishes there.
+func amqpWildcards(base string, open func(filter string) (pair, error)) ([]Answer, error) {
+	one, err := open(base + ".*.leaf")
 	if err != nil {
 		return nil, err
 	}
 	defer one.close()
-	rest, err := n.pair(ctx, base+".#", 1, nil)
+	rest, err := open(base + ".#")
 	if err != nil {
 		return nil, err
 	}
@@ -271,17 +265,12 @@ func (n *amqpLab) slow(ctx context.Context) ([]Answer, error) {
 	return []Answer{seen.answer()}, nil
 }
 
-// survival publishes to a durable queue, restarts the broker, and looks what is left.
-func (n *amqpLab) survival(question string, kill bool) func(ctx context.Context) ([]Answer, error) {
-	return func(ctx context.Context) ([]Answer, error) {
-		if why := n.whyNoRestart(); why != "" {
-			return []Answer{undecided(question, "%s", why)}, nil
-		}
-		key := n.key()
-		open := func(name string, adjust func(*amqp091.Config)) func() (*peer, error) {
-			return func() (*peer, error) { return n.connect(ctx, name, adjust) }
-		}
-		restart := func() error { return n.reopened(ctx, kill, open("again", nil)) }
-		return n.absent(ctx, "survivor", key).survives(question, "confirmed messages", open("pub", durable), key, restart)
+// survives publishes to a durable queue, restarts the broker, and looks what is left.
+func (n *amqpLab) survives(ctx context.Context, question string, kill bool) ([]Answer, error) {
+	key := n.key()
+	open := func(name string, adjust func(*amqp091.Config)) func() (*peer, error) {
+		return func() (*peer, error) { return n.connect(ctx, name, adjust) }
 	}
+	restart := func() error { return n.reopened(ctx, kill, open("again", nil)) }
+	return n.absent(ctx, "survivor", key).survives(question, "confirmed messages", open("pub", durable), key, restart)
 }

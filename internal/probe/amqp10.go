@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/mqlab/mqlab/internal/proto"
@@ -31,7 +30,7 @@ func prepareAMQP10(ctx context.Context, l *lab, _ *Report) ([]step, error) {
 	if n.rabbit, err = n.hasExchanges(ctx); err != nil {
 		return nil, err
 	}
-	return []step{
+	return append([]step{
 		{[]string{AskConfirms}, "send unsettled messages to a topic with a receiver", 2 * patience, n.confirms},
 		{[]string{AskMandatory}, "send a message to a topic without a receiver", 2 * patience, n.mandatory},
 		{[]string{AskWildcards}, "receive from topics with * and #, then send", 3 * patience, n.wildcards},
@@ -41,9 +40,7 @@ func prepareAMQP10(ctx context.Context, l *lab, _ *Report) ([]step, error) {
 		{[]string{AskInFlight}, "send to a receiver that never settles, with credit for all", 4 * patience, n.inFlight},
 		{[]string{AskNagle}, nagleHow, 2 * patience, n.nagle},
 		{[]string{AskSlow}, "send to a receiver that does not read, with credit for all", 6 * patience, n.slow},
-		{[]string{AskTerm}, "queue, durable messages; end by SIGTERM, start again", survivalLimit, n.survival(AskTerm, false)},
-		{[]string{AskKill}, "queue, durable messages; end by SIGKILL, start again", survivalLimit, n.survival(AskKill, true)},
-	}, nil
+	}, n.survival("queue, durable messages; end by %s, start again", n.survives)...), nil
 }
 
 // hasExchanges tells whether a message that is sent to an exchange of RabbitMQ arrives at a topic of it: to Artemis they are
@@ -64,9 +61,6 @@ func (n *amqp10Lab) hasExchanges(ctx context.Context) (bool, error) {
 	}
 	return len(p.sub.got) > 0, nil
 }
-
-// key is a name that no other step uses.
-func (n *amqp10Lab) key() string { return strings.ReplaceAll(n.topic(), "/", ".") }
 
 // connect opens a client of topics; adjust may change its configuration.
 func (n *amqp10Lab) connect(ctx context.Context, name string, adjust func(*amqp10.Config)) (*peer, error) {
@@ -136,11 +130,7 @@ func (n *amqp10Lab) confirms(ctx context.Context) ([]Answer, error) {
 		return nil, err
 	}
 	defer p.close()
-	accepted, err := p.pub.publishAll(key, 1, 1, 10)
-	if err != nil {
-		return []Answer{decided(AskConfirms, "no", "%v", err)}, nil
-	}
-	return []Answer{decided(AskConfirms, yesNo(accepted == 10), "of 10 messages %d were accepted", accepted)}, nil
+	return confirmed(p.pub, key, "messages", "were accepted"), nil
 }
 
 func (n *amqp10Lab) mandatory(ctx context.Context) ([]Answer, error) {
@@ -160,20 +150,7 @@ func (n *amqp10Lab) mandatory(ctx context.Context) ([]Answer, error) {
 }
 
 func (n *amqp10Lab) wildcards(ctx context.Context) ([]Answer, error) {
-	base := n.key()
-	one, err := n.pair(ctx, base+".*.leaf", 1, nil)
-	if err != nil {
-		return nil, err
-	}
-	defer one.close()
-	rest, err := n.pair(ctx, base+".#", 1, nil)
-	if err != nil {
-		return nil, err
-	}
-	defer rest.close()
-	seen := wildcardsSeen{one: "*", rest: "#"}
-	seen.oneGot, seen.restGot, err = viaWildcards(one.pub, one.sub, rest.sub, base+".a.leaf", 1)
-	return []Answer{seen.answer()}, err
+	return amqpWildcards(n.key(), func(filter string) (pair, error) { return n.pair(ctx, filter, 1, nil) })
 }
 
 func (n *amqp10Lab) payloads(ctx context.Context) ([]Answer, error) {

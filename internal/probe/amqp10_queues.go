@@ -69,17 +69,12 @@ func (n *amqp10Lab) offline(ctx context.Context) ([]Answer, error) {
 	return keepsMost(ctx, func(sent uint64) (offlineSeen, error) { return a.kept(pub, key, sent) })
 }
 
-// survival sends to a queue, restarts the broker, and looks what is left.
-func (n *amqp10Lab) survival(question string, kill bool) func(ctx context.Context) ([]Answer, error) {
-	return func(ctx context.Context) ([]Answer, error) {
-		if why := n.whyNoRestart(); why != "" {
-			return []Answer{undecided(question, "%s", why)}, nil
-		}
-		key := n.key()
-		open := func(name string, adjust func(*amqp10.Config)) func() (*peer, error) {
-			return func() (*peer, error) { return n.connect(ctx, name, adjust) }
-		}
-		restart := func() error { return n.reopened(ctx, kill, open("again", nil)) }
-		return n.absent(ctx, key).survives(question, "accepted messages", open("pub", n.queues), key, restart)
+// survives sends to a queue, restarts the broker, and looks what is left.
+func (n *amqp10Lab) survives(ctx context.Context, question string, kill bool) ([]Answer, error) {
+	key := n.key()
+	open := func(name string, adjust func(*amqp10.Config)) func() (*peer, error) {
+		return func() (*peer, error) { return n.connect(ctx, name, adjust) }
 	}
+	restart := func() error { return n.reopened(ctx, kill, open("again", nil)) }
+	return n.absent(ctx, key).survives(question, "accepted messages", open("pub", n.queues), key, restart)
 }

@@ -20,12 +20,12 @@ func prepareJetStream(ctx context.Context, l *lab, r *Report) ([]step, error) {
 	defer func() { _ = w.nc.Close() }()
 	r.Version = w.info.Version
 	n := &jetLab{&natsLab{l, w.info}}
-	p, err := n.client(ctx, "first", n.stream(n.subject(), nil))
+	p, err := n.client(ctx, "first", n.stream(n.key(), nil))
 	if err != nil {
 		return nil, fmt.Errorf("no stream can be made: %w", err)
 	}
 	p.close()
-	return []step{
+	return append([]step{
 		{[]string{AskConfirms}, "publish into a stream, and wait for each answer", 2 * patience, n.confirms},
 		{[]string{AskGroups}, "publish to two clients of one consumer", 3 * patience, n.groups},
 		{[]string{AskOffline}, "publish to a durable consumer without a client", 4 * patience, n.offline},
@@ -34,9 +34,7 @@ func prepareJetStream(ctx context.Context, l *lab, r *Report) ([]step, error) {
 		{[]string{AskRedelivery}, "read without acknowledging, come back", 4 * patience, n.redelivery},
 		{[]string{AskPayload}, "publish ever larger messages into a stream with a client", 5 * patience, n.payloads},
 		{[]string{AskNagle}, nagleHow, 2 * patience, n.nagle},
-		{[]string{AskTerm}, "publish into a stream on disk, end the broker by SIGTERM, start it again", survivalLimit, n.survival(AskTerm, false)},
-		{[]string{AskKill}, "publish into a stream on disk, end the broker by SIGKILL, start it again", survivalLimit, n.survival(AskKill, true)},
-	}, nil
+	}, n.survival("publish into a stream on disk, end the broker by %s, start it again", n.survives)...), nil
 }
 
 // streamBound is how many messages the stream holds whose limit is tried.
@@ -85,21 +83,17 @@ func (n *jetLab) consumer(ctx context.Context, name, group string, s *nats.Strea
 }
 
 func (n *jetLab) confirms(ctx context.Context) ([]Answer, error) {
-	subject := n.subject()
+	subject := n.key()
 	p, err := n.client(ctx, "pub", n.stream(subject, nil))
 	if err != nil {
 		return nil, err
 	}
 	defer p.close()
-	accepted, err := p.publishAll(subject, 1, 1, 10)
-	if err != nil {
-		return []Answer{decided(AskConfirms, "no", "%v", err)}, nil
-	}
-	return []Answer{decided(AskConfirms, yesNo(accepted == 10), "of 10 messages %d were stored, by the server's word", accepted)}, nil
+	return confirmed(p, subject, "messages", "were stored, by the server's word"), nil
 }
 
 func (n *jetLab) groups(ctx context.Context) ([]Answer, error) {
-	subject := n.subject()
+	subject := n.key()
 	s := n.stream(subject, nil)
 	return team{
 		join: func(name string) (*peer, error) { return n.consumer(ctx, name, "g", s, 1) },
@@ -123,12 +117,12 @@ func (n *jetLab) keeps(ctx context.Context, s *nats.Stream, sent uint64) (seen o
 }
 
 func (n *jetLab) offline(ctx context.Context) ([]Answer, error) {
-	return keepsMost(ctx, func(sent uint64) (offlineSeen, error) { return n.keeps(ctx, n.stream(n.subject(), nil), sent) })
+	return keepsMost(ctx, func(sent uint64) (offlineSeen, error) { return n.keeps(ctx, n.stream(n.key(), nil), sent) })
 }
 
 // limit fills a stream past what it holds.
 func (n *jetLab) limit(ctx context.Context) ([]Answer, error) {
-	s := n.stream(n.subject(), func(s *nats.Stream) { s.MaxMessages = streamBound })
+	s := n.stream(n.key(), func(s *nats.Stream) { s.MaxMessages = streamBound })
 	seen, err := n.keeps(ctx, s, 2*streamBound)
 	a := seen.answer()
 	a.Question = AskLimit
@@ -136,7 +130,7 @@ func (n *jetLab) limit(ctx context.Context) ([]Answer, error) {
 }
 
 func (n *jetLab) inFlight(ctx context.Context) ([]Answer, error) {
-	subject := n.subject()
+	subject := n.key()
 	s := n.stream(subject, func(s *nats.Stream) { s.HoldAcks = true })
 	sub, err := n.consumer(ctx, "holds", "", s, 1)
 	if err != nil {
@@ -154,7 +148,7 @@ func (n *jetLab) inFlight(ctx context.Context) ([]Answer, error) {
 
 func (n *jetLab) redelivery(ctx context.Context) ([]Answer, error) {
 	const sent = 10
-	subject := n.subject()
+	subject := n.key()
 	s := n.stream(subject, func(s *nats.Stream) { s.HoldAcks, s.AckWait = true, time.Second })
 	seen := redeliverySeen{sent: sent}
 	p, err := n.consumer(ctx, "forgetful", "g", s, 1)
@@ -191,7 +185,7 @@ func (n *jetLab) redelivery(ctx context.Context) ([]Answer, error) {
 }
 
 func (n *jetLab) payloads(ctx context.Context) ([]Answer, error) {
-	subject := n.subject()
+	subject := n.key()
 	s := n.stream(subject, nil)
 	seen := sizeSeen{claimed: int(n.info.MaxPayload), bound: packetBound}
 	seq := uint64(0)
@@ -223,7 +217,7 @@ func (n *jetLab) payloads(ctx context.Context) ([]Answer, error) {
 }
 
 func (n *jetLab) nagle(ctx context.Context) ([]Answer, error) {
-	subject := n.subject()
+	subject := n.key()
 	s := n.stream(subject, nil)
 	sub, err := n.consumer(ctx, "nagle", "", s, 0) // acknowledges nothing, and so writes nothing
 	if err != nil {
@@ -238,17 +232,12 @@ func (n *jetLab) nagle(ctx context.Context) ([]Answer, error) {
 	return n.lab.nagle(ctx, sub, func(seq uint64) error { return pub.publish(message(subject, 0, seq)) })
 }
 
-// survival publishes into a stream, restarts the broker, and looks what is left.
-func (n *jetLab) survival(question string, kill bool) func(ctx context.Context) ([]Answer, error) {
-	return func(ctx context.Context) ([]Answer, error) {
-		if why := n.whyNoRestart(); why != "" {
-			return []Answer{undecided(question, "%s", why)}, nil
-		}
-		s := n.stream(n.subject(), nil)
-		open := func(name string) func() (*peer, error) {
-			return func() (*peer, error) { return n.client(ctx, name, s) }
-		}
-		restart := func() error { return n.reopened(ctx, kill, open("again")) }
-		return n.absent(ctx, s).survives(question, "stored messages", open("pub"), s.Subjects[0], restart)
+// survives publishes into a stream, restarts the broker, and looks what is left.
+func (n *jetLab) survives(ctx context.Context, question string, kill bool) ([]Answer, error) {
+	s := n.stream(n.key(), nil)
+	open := func(name string) func() (*peer, error) {
+		return func() (*peer, error) { return n.client(ctx, name, s) }
 	}
+	restart := func() error { return n.reopened(ctx, kill, open("again")) }
+	return n.absent(ctx, s).survives(question, "stored messages", open("pub"), s.Subjects[0], restart)
 }

@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/url"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/mqlab/mqlab/internal/broker"
@@ -103,6 +104,9 @@ func (l *lab) topic() string {
 	l.topics++
 	return fmt.Sprintf("%s/t%d", l.run, l.topics)
 }
+
+// key is the same with . between its levels.
+func (l *lab) key() string { return strings.ReplaceAll(l.topic(), "/", ".") }
 
 // dial opens a connection. The second result is the TCP connection below TLS and WebSocket.
 func (l *lab) dial(ctx context.Context) (net.Conn, *net.TCPConn, error) {

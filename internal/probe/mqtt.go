@@ -55,7 +55,7 @@ func (m *mqttLab) try(ctx context.Context, version byte) versionSeen {
 }
 
 func (m *mqttLab) steps() []step {
-	return []step{
+	return append([]step{
 		{[]string{AskMQTT311, AskMQTT5}, "CONNECT in each version", patience, m.versions},
 		{[]string{AskQoS0}, "publish to a subscriber, both with QoS 0", 2 * patience, m.qos(0)},
 		{[]string{AskQoS1}, "publish to a subscriber, both with QoS 1", 2 * patience, m.qos(1)},
@@ -72,9 +72,7 @@ func (m *mqttLab) steps() []step {
 		{[]string{AskInFlight}, "publish QoS 1 to a subscriber that never acknowledges", 4 * patience, m.inFlight},
 		{[]string{AskNagle}, nagleHow, 2 * patience, m.nagle},
 		{[]string{AskSlow}, "QoS 0 to a subscriber that does not read", 5 * patience, m.slow},
-		{[]string{AskTerm}, "store, end the broker by SIGTERM, start it again", survivalLimit, m.survival(AskTerm, false)},
-		{[]string{AskKill}, "store, end the broker by SIGKILL, start it again", survivalLimit, m.survival(AskKill, true)},
-	}
+	}, m.survival("store, end the broker by %s, start it again", m.survives)...)
 }
 
 // id is the client identifier of a step.

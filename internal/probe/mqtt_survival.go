@@ -5,34 +5,29 @@ import (
 	"time"
 )
 
-// survival stores a retained message and messages for a session that is away, restarts the broker, and looks what is left.
-func (m *mqttLab) survival(question string, kill bool) func(ctx context.Context) ([]Answer, error) {
-	return func(ctx context.Context) ([]Answer, error) {
-		if why := m.whyNoRestart(); why != "" {
-			return []Answer{undecided(question, "%s", why)}, nil
-		}
-		topic, id := m.topic(), m.id("survivor")
-		if err := m.away(ctx, id, topic, 1); err != nil {
-			return nil, err
-		}
-		stored := topic + "/retained"
-		if err := m.store(ctx, topic, stored); err != nil {
-			return nil, err
-		}
-		if err := m.again(ctx, kill); err != nil {
-			return nil, err
-		}
-		seen := survivalSeen{question: question, sent: survivalMessages}
-		arrived, resumed, err := m.back(ctx, id)
-		if err != nil {
-			return nil, err
-		}
-		seen.session, seen.queued = resumed, len(distinct(arrived))
-		if seen.retained, err = m.remembers(ctx, stored); err != nil {
-			return nil, err
-		}
-		return []Answer{seen.answer()}, nil
+// survives stores a retained message and messages for a session that is away, restarts the broker, and looks what is left.
+func (m *mqttLab) survives(ctx context.Context, question string, kill bool) ([]Answer, error) {
+	topic, id := m.topic(), m.id("survivor")
+	if err := m.away(ctx, id, topic, 1); err != nil {
+		return nil, err
 	}
+	stored := topic + "/retained"
+	if err := m.store(ctx, topic, stored); err != nil {
+		return nil, err
+	}
+	if err := m.again(ctx, kill); err != nil {
+		return nil, err
+	}
+	seen := survivalSeen{question: question, sent: survivalMessages}
+	arrived, resumed, err := m.back(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	seen.session, seen.queued = resumed, len(distinct(arrived))
+	if seen.retained, err = m.remembers(ctx, stored); err != nil {
+		return nil, err
+	}
+	return []Answer{seen.answer()}, nil
 }
 
 // store publishes what shall survive.

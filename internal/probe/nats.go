@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/mqlab/mqlab/internal/proto/nats"
@@ -35,9 +34,6 @@ func prepareNATS(ctx context.Context, l *lab, r *Report) ([]step, error) {
 	}, nil
 }
 
-// subject is one that no other step uses.
-func (n *natsLab) subject() string { return strings.ReplaceAll(n.topic(), "/", ".") }
-
 // connect opens a client; headers go with each of its messages.
 func (n *natsLab) connect(ctx context.Context, headers []byte) (*peer, error) {
 	return n.open(ctx, nats.NewClient(&nats.Config{
@@ -55,7 +51,7 @@ func (n *natsLab) subscribed(ctx context.Context, subject, group string) (*peer,
 }
 
 func (n *natsLab) wildcards(ctx context.Context) ([]Answer, error) {
-	base := n.subject()
+	base := n.key()
 	one, err := n.subscribed(ctx, base+".*.leaf", "")
 	if err != nil {
 		return nil, err
@@ -77,7 +73,7 @@ func (n *natsLab) wildcards(ctx context.Context) ([]Answer, error) {
 }
 
 func (n *natsLab) groups(ctx context.Context) ([]Answer, error) {
-	subject := n.subject()
+	subject := n.key()
 	return team{
 		join: func(string) (*peer, error) { return n.subscribed(ctx, subject, "g") },
 		open: func() (*peer, error) { return n.connect(ctx, nil) },
@@ -94,7 +90,7 @@ func (n *natsLab) headers(ctx context.Context) ([]Answer, error) {
 		return nil, err
 	}
 	defer p.close()
-	subject := n.subject()
+	subject := n.key()
 	if _, err := p.subscribe(subject, "", 0); err != nil {
 		return nil, err
 	}
@@ -108,7 +104,7 @@ func (n *natsLab) headers(ctx context.Context) ([]Answer, error) {
 }
 
 func (n *natsLab) absent(ctx context.Context) ([]Answer, error) {
-	subject := n.subject()
+	subject := n.key()
 	p, err := n.connect(ctx, nil)
 	if err != nil {
 		return nil, err
@@ -134,7 +130,7 @@ func absentAnswer(arrived, sent int) Answer {
 }
 
 func (n *natsLab) payloads(ctx context.Context) ([]Answer, error) {
-	subject := n.subject()
+	subject := n.key()
 	seen := sizeSeen{claimed: int(n.info.MaxPayload), bound: packetBound}
 	seq := uint64(0)
 	err := seen.search(func(size int) (bool, string, error) {
@@ -174,7 +170,7 @@ func (n *natsLab) passes(ctx context.Context, subject string, seq uint64, size i
 }
 
 func (n *natsLab) nagle(ctx context.Context) ([]Answer, error) {
-	subject := n.subject()
+	subject := n.key()
 	sub, err := n.subscribed(ctx, subject, "")
 	if err != nil {
 		return nil, err
@@ -217,7 +213,7 @@ func (f *natsFeeder) feed(first, n uint64) (sent uint64, gone bool, err error) {
 }
 
 func (n *natsLab) slow(ctx context.Context) ([]Answer, error) {
-	subject := n.subject()
+	subject := n.key()
 	sub, err := n.subscribed(ctx, subject, "")
 	if err != nil {
 		return nil, err

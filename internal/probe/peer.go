@@ -290,6 +290,16 @@ func (p *peer) publishAll(topic string, qos uint8, first, n uint64) (accepted in
 	return accepted, nil
 }
 
+// confirmed publishes ten messages, and tells of how many the broker says that it has them.
+func confirmed(pub *peer, topic, what, fate string) []Answer {
+	const sent = 10
+	accepted, err := pub.publishAll(topic, 1, 1, sent)
+	if err != nil {
+		return []Answer{decided(AskConfirms, "no", "%v", err)}
+	}
+	return []Answer{decided(AskConfirms, yesNo(accepted == sent), "of %d %s %d %s", sent, what, accepted, fate)}
+}
+
 func (p *peer) answered(token uint64) bool {
 	_, ok := p.acked[token]
 	return ok

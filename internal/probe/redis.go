@@ -20,7 +20,7 @@ func prepareRedis(ctx context.Context, l *lab, r *Report) ([]step, error) {
 	}
 	defer func() { _ = w.nc.Close() }()
 	n := &redisLab{l}
-	return []step{
+	return append([]step{
 		{[]string{AskRESP3}, "HELLO 3", 2 * patience, n.resp3},
 		{[]string{AskWildcards}, "subscribe by the patterns ? and *, then publish", 3 * patience, n.patterns},
 		{[]string{AskAbsent}, "publish to a channel, then subscribe", 2 * patience, n.absent},
@@ -28,9 +28,7 @@ func prepareRedis(ctx context.Context, l *lab, r *Report) ([]step, error) {
 		{[]string{AskStreams}, "add entries, read them by a consumer group", 2 * patience, n.streams},
 		{[]string{AskNagle}, nagleHow, 2 * patience, n.nagle},
 		{[]string{AskSlow}, "publish to a subscriber that does not read", 5 * patience, n.slow},
-		{[]string{AskTerm}, "add to a stream, end the broker by SIGTERM, start it again", survivalLimit, n.survival(AskTerm, false)},
-		{[]string{AskKill}, "add to a stream, end the broker by SIGKILL, start it again", survivalLimit, n.survival(AskKill, true)},
-	}, nil
+	}, n.survival("add to a stream, end the broker by %s, start it again", n.survives)...), nil
 }
 
 // connect opens a client that publishes and subscribes.
@@ -155,9 +153,9 @@ func (n *redisLab) passes(ctx context.Context, channel string, seq uint64, size 
 // redisEntries are added to a stream.
 const redisEntries = 10
 
-// fillStream adds entries to a stream and returns its key.
-func (n *redisLab) fillStream(w *redisWire) (key string, err error) {
-	key = n.topic()
+// stream is the key of one that is deleted in the end.
+func (n *redisLab) stream() string {
+	key := n.topic()
 	n.later(key, func(ctx context.Context) error {
 		w, err := n.redisWire(ctx)
 		if err != nil {
@@ -167,6 +165,12 @@ func (n *redisLab) fillStream(w *redisWire) (key string, err error) {
 		_, err = w.do("DEL", key)
 		return err
 	})
+	return key
+}
+
+// fillStream adds entries to a stream and returns its key.
+func (n *redisLab) fillStream(w *redisWire) (key string, err error) {
+	key = n.stream()
 	for i := range redisEntries {
 		if _, err := w.do("XADD", key, "*", "n", strconv.Itoa(i)); err != nil {
 			return key, err
@@ -282,33 +286,28 @@ func (n *redisLab) slow(ctx context.Context) ([]Answer, error) {
 	return []Answer{seen.answer()}, nil
 }
 
-// survival adds to a stream, restarts the broker, and looks what is left. Channels keep nothing, see AskAbsent.
-func (n *redisLab) survival(question string, kill bool) func(ctx context.Context) ([]Answer, error) {
-	return func(ctx context.Context) ([]Answer, error) {
-		if why := n.whyNoRestart(); why != "" {
-			return []Answer{undecided(question, "%s", why)}, nil
-		}
-		w, err := n.redisWire(ctx)
-		if err != nil {
-			return nil, err
-		}
-		key, err := n.fillStream(w)
-		_ = w.nc.Close()
-		if err != nil {
-			return nil, err
-		}
-		if err := n.restarted(ctx, kill, func() (err error) { w, err = n.redisWire(ctx); return err }); err != nil {
-			return nil, err
-		}
-		defer func() { _ = w.nc.Close() }()
-		if err := w.write(appendWords(nil, "XLEN", key)); err != nil {
-			return nil, err
-		}
-		left, err := w.number()
-		if err != nil {
-			return nil, err
-		}
-		seen := logSeen{question: question, what: "entries of a stream", sent: redisEntries, left: left}
-		return []Answer{seen.answer()}, nil
+// survives adds to a stream, restarts the broker, and looks what is left. Channels keep nothing, see AskAbsent.
+func (n *redisLab) survives(ctx context.Context, question string, kill bool) ([]Answer, error) {
+	w, err := n.redisWire(ctx)
+	if err != nil {
+		return nil, err
 	}
+	key, err := n.fillStream(w)
+	_ = w.nc.Close()
+	if err != nil {
+		return nil, err
+	}
+	if err := n.restarted(ctx, kill, func() (err error) { w, err = n.redisWire(ctx); return err }); err != nil {
+		return nil, err
+	}
+	defer func() { _ = w.nc.Close() }()
+	if err := w.write(appendWords(nil, "XLEN", key)); err != nil {
+		return nil, err
+	}
+	left, err := w.number()
+	if err != nil {
+		return nil, err
+	}
+	seen := logSeen{question: question, what: "entries of a stream", sent: redisEntries, left: left}
+	return []Answer{seen.answer()}, nil
 }

@@ -22,7 +22,7 @@ func prepareStreams(ctx context.Context, l *lab, r *Report) ([]step, error) {
 	}
 	defer func() { _ = w.nc.Close() }()
 	n := &streamsLab{&redisLab{l}}
-	return []step{
+	return append([]step{
 		{[]string{AskRESP3}, "HELLO 3", 2 * patience, n.resp3},
 		{[]string{AskStreams}, "add entries, read them by a consumer group", 2 * patience, n.streams},
 		{[]string{AskConfirms}, "add entries, and wait for their identifiers", 2 * patience, n.confirms},
@@ -31,24 +31,7 @@ func prepareStreams(ctx context.Context, l *lab, r *Report) ([]step, error) {
 		{[]string{AskOffline}, "add to a stream whose group has no reader", 4 * patience, n.offline},
 		{[]string{AskInFlight}, "add to a stream whose reader never acknowledges", 4 * patience, n.inFlight},
 		{[]string{AskNagle}, nagleHow, 2 * patience, n.nagle},
-		{[]string{AskTerm}, "add to a stream, end the broker by SIGTERM, start it again", survivalLimit, n.survival(AskTerm, false)},
-		{[]string{AskKill}, "add to a stream, end the broker by SIGKILL, start it again", survivalLimit, n.survival(AskKill, true)},
-	}, nil
-}
-
-// key is that of a stream which is deleted in the end.
-func (n *streamsLab) key() string {
-	key := n.topic()
-	n.later(key, func(ctx context.Context) error {
-		w, err := n.redisWire(ctx)
-		if err != nil {
-			return err
-		}
-		defer func() { _ = w.nc.Close() }()
-		_, err = w.do("DEL", key)
-		return err
-	})
-	return key
+	}, n.survival("add to a stream, end the broker by %s, start it again", n.survives)...), nil
 }
 
 // client opens one that adds or reads; adjust may change its configuration.
@@ -77,15 +60,11 @@ func (n *streamsLab) confirms(ctx context.Context) ([]Answer, error) {
 		return nil, err
 	}
 	defer p.close()
-	accepted, err := p.publishAll(n.key(), 1, 1, redisEntries)
-	if err != nil {
-		return []Answer{decided(AskConfirms, "no", "%v", err)}, nil
-	}
-	return []Answer{decided(AskConfirms, yesNo(accepted == redisEntries), "of %d entries %d got an identifier", redisEntries, accepted)}, nil
+	return confirmed(p, n.stream(), "entries", "got an identifier"), nil
 }
 
 func (n *streamsLab) groups(ctx context.Context) ([]Answer, error) {
-	key := n.key()
+	key := n.stream()
 	few := func(c *resp.Config) { c.Batch = 1 } // so that none of the readers takes all
 	return team{
 		join: func(name string) (*peer, error) { return n.reader(ctx, name, key, few) },
@@ -121,7 +100,7 @@ func (s *redeliverySeen) answer() Answer {
 }
 
 func (n *streamsLab) redelivery(ctx context.Context) ([]Answer, error) {
-	key := n.key()
+	key := n.stream()
 	seen := redeliverySeen{sent: redisEntries}
 	pub, err := n.client(ctx, "pub", nil)
 	if err != nil {
@@ -172,13 +151,13 @@ func (n *streamsLab) offline(ctx context.Context) ([]Answer, error) {
 	}
 	defer pub.close()
 	return keepsMost(ctx, func(sent uint64) (offlineSeen, error) {
-		key := n.key()
+		key := n.stream()
 		return n.absent(ctx, key).kept(pub, key, sent)
 	})
 }
 
 func (n *streamsLab) inFlight(ctx context.Context) ([]Answer, error) {
-	key := n.key()
+	key := n.stream()
 	sub, err := n.reader(ctx, "holds", key, holdAcks)
 	if err != nil {
 		return nil, err
@@ -194,7 +173,7 @@ func (n *streamsLab) inFlight(ctx context.Context) ([]Answer, error) {
 }
 
 func (n *streamsLab) nagle(ctx context.Context) ([]Answer, error) {
-	key := n.key()
+	key := n.stream()
 	sub, err := n.client(ctx, "nagle", nil)
 	if err != nil {
 		return nil, err

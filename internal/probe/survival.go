@@ -13,6 +13,24 @@ const notOurs = "it needs a restart, and this broker was not started by mqlab"
 // survivalLimit is for a restart and what is done before and after; brokers in Java or Erlang take ten seconds.
 const survivalLimit = 25 * time.Second
 
+// survival are the steps that end the broker, by SIGTERM and by SIGKILL, and start it again. look says what is left then of what
+// it stored before, and how, with %s for the signal, what is done.
+func (l *lab) survival(how string, look func(ctx context.Context, question string, kill bool) ([]Answer, error)) (steps []step) {
+	for _, end := range []struct {
+		question, signal string
+		kill             bool
+	}{{AskTerm, "SIGTERM", false}, {AskKill, "SIGKILL", true}} {
+		do := func(ctx context.Context) ([]Answer, error) {
+			if why := l.whyNoRestart(); why != "" {
+				return []Answer{undecided(end.question, "%s", why)}, nil
+			}
+			return look(ctx, end.question, end.kill)
+		}
+		steps = append(steps, step{[]string{end.question}, fmt.Sprintf(how, end.signal), survivalLimit, do})
+	}
+	return steps
+}
+
 // whyNoRestart says what forbids to restart the broker; empty = nothing.
 func (l *lab) whyNoRestart() string {
 	switch {

@@ -27,7 +27,7 @@ func prepareZenoh(ctx context.Context, l *lab, _ *Report) ([]step, error) {
 		return nil, fmt.Errorf("no Zenoh session is accepted: %w", err)
 	}
 	p.close()
-	return []step{
+	return append([]step{
 		{[]string{AskReliability}, "publish in the reliable and in the best-effort channel", 3 * patience, n.reliability},
 		{[]string{AskWildcards}, "subscribe with * and **, then publish", 3 * patience, n.wildcards},
 		{[]string{AskAbsent}, "publish, then subscribe", 2 * patience, n.absent},
@@ -35,9 +35,7 @@ func prepareZenoh(ctx context.Context, l *lab, _ *Report) ([]step, error) {
 		{[]string{AskNagle}, nagleHow, 2 * patience, n.nagle},
 		{[]string{AskSlowDrop}, "publish with congestion control drop to a subscriber that does not read", 5 * patience, n.slow(AskSlowDrop, false)},
 		{[]string{AskSlowBlock}, "publish with congestion control block to a subscriber that does not read", 5 * zenohLinger / 2, n.slow(AskSlowBlock, true)},
-		{[]string{AskTerm}, "publish, end the router by SIGTERM, start it again, subscribe", survivalLimit, n.survival(AskTerm, false)},
-		{[]string{AskKill}, "publish, end the router by SIGKILL, start it again, subscribe", survivalLimit, n.survival(AskKill, true)},
-	}, nil
+	}, n.survival("publish, end the router by %s, start it again, subscribe", n.survives)...), nil
 }
 
 // connect opens a client; each has another name.
@@ -283,21 +281,16 @@ func heldAnswer(question string, a Answer, held time.Duration) Answer {
 // zenohKept are published before a restart.
 const zenohKept = 10
 
-// survival publishes to nobody, restarts the router, and looks what is left.
-func (n *zenohLab) survival(question string, kill bool) func(ctx context.Context) ([]Answer, error) {
-	return func(ctx context.Context) ([]Answer, error) {
-		if why := n.whyNoRestart(); why != "" {
-			return []Answer{undecided(question, "%s", why)}, nil
-		}
-		key := n.topic()
-		if err := n.leave(ctx, key, zenohKept); err != nil {
-			return nil, err
-		}
-		left := 0
-		if err := n.restarted(ctx, kill, func() (err error) { left, err = n.find(ctx, key); return err }); err != nil {
-			return nil, err
-		}
-		seen := logSeen{question: question, what: "messages", sent: zenohKept, left: left}
-		return []Answer{seen.answer()}, nil
+// survives publishes to nobody, restarts the router, and looks what is left.
+func (n *zenohLab) survives(ctx context.Context, question string, kill bool) ([]Answer, error) {
+	key := n.topic()
+	if err := n.leave(ctx, key, zenohKept); err != nil {
+		return nil, err
 	}
+	left := 0
+	if err := n.restarted(ctx, kill, func() (err error) { left, err = n.find(ctx, key); return err }); err != nil {
+		return nil, err
+	}
+	seen := logSeen{question: question, what: "messages", sent: zenohKept, left: left}
+	return []Answer{seen.answer()}, nil
 }
