@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"time"
@@ -56,7 +55,11 @@ func testLink(cmd *cobra.Command, o emulate.Options, how linktest.Options, asJSO
 	if err != nil {
 		return usageError("%w", err)
 	}
-	defer func() { err = errors.Join(err, n.Close()) }()
+	defer func() {
+		if broken := n.Close(); broken != nil {
+			err = broken // it is the cause of what the test ran into
+		}
+	}()
 	if choice.Backend == emulate.Toxiproxy {
 		return usageError("backend toxiproxy cannot be tested: it counts no packets")
 	}

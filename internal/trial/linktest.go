@@ -2,7 +2,6 @@ package trial
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"sync"
 
@@ -53,7 +52,11 @@ func probeLink(ctx context.Context, o emulate.Options, how linktest.Options) (t 
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, n.Close()) }()
+	defer func() {
+		if broken := n.Close(); broken != nil {
+			err = broken // it is the cause of what the test ran into
+		}
+	}()
 	if choice.Backend == emulate.Toxiproxy {
 		return nil, nil
 	}

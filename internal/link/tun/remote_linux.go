@@ -138,8 +138,12 @@ func (r *remote) close() error {
 	err := r.control.Close() // which ends the process
 	late := time.AfterFunc(startLimit, func() { _ = r.cmd.Process.Kill() })
 	defer late.Stop()
-	if exit := r.cmd.Wait(); early != nil {
-		return errors.Join(early, exit)
+	switch exit := r.cmd.Wait(); {
+	case early == nil:
+	case exit != nil && hung == nil:
+		return fmt.Errorf("%w: %w", early, exit)
+	default:
+		return early
 	}
 	<-r.gone
 	return err
