@@ -47,7 +47,7 @@ type Client struct {
 	headers   []byte // of the message delivered last
 	reply     []byte // subject to which that message may be answered
 	pings     pings
-	keepAlive keepAlive
+	keepAlive proto.KeepAlive
 	refused   error // why the subscription that the next PONG is about was refused
 	limit     int32 // largest message, headers included
 	phase     phase
@@ -67,7 +67,7 @@ func (c *Client) Open(_ int64, out []byte) []byte {
 	pings := c.pings
 	pings.reset()
 	*c = Client{Name: c.Name, cfg: c.cfg, pings: pings, limit: maxMessage, noResponders: c.noResponders}
-	c.keepAlive.start(0, 0)
+	c.keepAlive.Start(0, 0)
 	return out
 }
 
@@ -177,18 +177,21 @@ func (c *Client) ping(p ping, out []byte) []byte {
 
 // Tick sends keep-alive PINGs.
 func (c *Client) Tick(now int64, out []byte) (int64, []byte, error) {
-	send, err := c.keepAlive.tick(now, c.cfg.KeepAlive)
+	next, send, err := c.keepAlive.Tick(now, c.cfg.KeepAlive)
+	if err != nil {
+		return next, out, fmt.Errorf("nats: %w", err)
+	}
 	if send {
 		out = c.ping(ping{cause: toKeepAlive}, out)
 	}
-	return c.keepAlive.next, out, err
+	return next, out, nil
 }
 
 // Feed consumes one operation of the server.
 func (c *Client) Feed(now int64, in, out []byte, ev *proto.Event) (int, []byte, error) {
 	*ev = proto.Event{}
 	if len(in) > 0 { // even a part of a unit is a sign of life
-		c.keepAlive.heard = true
+		c.keepAlive.Heard()
 	}
 	if c.phase == awaitInfo {
 		if wait, err := foreign(in); wait || err != nil {
@@ -248,7 +251,7 @@ func (c *Client) pong(now int64, ev *proto.Event) {
 	switch p.cause {
 	case toConnect:
 		c.phase = ready
-		c.keepAlive.start(now, c.cfg.KeepAlive)
+		c.keepAlive.Start(now, c.cfg.KeepAlive)
 		ev.Kind = proto.Ready
 	case toSubscribe:
 		ev.Kind, ev.Token, ev.Err = proto.Subscribed, p.token, c.refused
@@ -256,7 +259,7 @@ func (c *Client) pong(now int64, ev *proto.Event) {
 	case toBarrier:
 		ev.Kind, ev.Token = proto.Barrier, p.token
 	case toKeepAlive:
-		c.keepAlive.unanswered--
+		c.keepAlive.Answered()
 	}
 }
 

@@ -52,7 +52,7 @@ type Server struct {
 	headers   []byte // of the message delivered last
 	reply     []byte
 	pings     pings
-	keepAlive keepAlive
+	keepAlive proto.KeepAlive
 	connected bool
 	verbose   bool
 	noHeaders bool
@@ -66,7 +66,7 @@ func NewServer(cfg *ServerConfig) *Server { return &Server{cfg: cfg} }
 // Open appends INFO.
 func (s *Server) Open(now int64, out []byte) []byte {
 	*s = Server{cfg: s.cfg, subs: map[uint64]*peerSub{}, tokens: map[string]uint64{}}
-	s.keepAlive.start(now, s.cfg.KeepAlive)
+	s.keepAlive.Start(now, s.cfg.KeepAlive)
 	return AppendInfo(out, &Info{
 		ServerID: "MQLAB", ServerName: s.cfg.Name, Version: "2.0.0", Proto: 1, Host: "127.0.0.1",
 		Headers: true, MaxPayload: int64(s.cfg.maxPayload()), AuthRequired: s.cfg.authRequired(),
@@ -157,22 +157,22 @@ func (s *Server) forget(token uint64) {
 
 // Tick sends keep-alive PINGs.
 func (s *Server) Tick(now int64, out []byte) (int64, []byte, error) {
-	send, err := s.keepAlive.tick(now, s.cfg.KeepAlive)
+	next, send, err := s.keepAlive.Tick(now, s.cfg.KeepAlive)
 	if err != nil {
-		out = appendErr(out, "Stale Connection")
+		return next, appendErr(out, "Stale Connection"), fmt.Errorf("nats: %w", err)
 	}
 	if send {
 		s.pings.push(ping{cause: toKeepAlive})
 		out = append(out, "PING\r\n"...)
 	}
-	return s.keepAlive.next, out, err
+	return next, out, nil
 }
 
 // Feed consumes one operation of the client.
 func (s *Server) Feed(_ int64, in, out []byte, ev *proto.Event) (int, []byte, error) {
 	*ev = proto.Event{}
 	if len(in) > 0 {
-		s.keepAlive.heard = true
+		s.keepAlive.Heard()
 	}
 	line, n, err := cutLine(in)
 	if n == 0 {
@@ -199,7 +199,7 @@ func (s *Server) Feed(_ int64, in, out []byte, ev *proto.Event) (int, []byte, er
 	case opPong:
 		if !s.pings.empty() {
 			s.pings.pop()
-			s.keepAlive.unanswered--
+			s.keepAlive.Answered()
 		}
 	case opOK:
 	default:

@@ -23,7 +23,7 @@ type conn struct {
 	cfg         *Config
 	name        string
 	queue       queue
-	keepAlive   keepAlive
+	keepAlive   proto.KeepAlive
 	unconfirmed int32 // messages of QoS 1
 	phase       phase
 	resp3       bool
@@ -41,7 +41,7 @@ var (
 // open appends the first words of a conversation.
 func (c *conn) open(out []byte) []byte {
 	c.queue = queue{}
-	c.keepAlive.start(0, 0)
+	c.keepAlive.Start(0, 0)
 	c.unconfirmed, c.phase, c.resp3 = 0, greeting, false
 	if c.cfg.RESP2 {
 		return c.logIn(out)
@@ -105,11 +105,14 @@ func (c *conn) Close(out []byte) []byte { return out }
 
 // Tick sends keep-alive PINGs.
 func (c *conn) Tick(now int64, out []byte) (int64, []byte, error) {
-	send, err := c.keepAlive.tick(now, c.cfg.KeepAlive)
+	next, send, err := c.keepAlive.Tick(now, c.cfg.KeepAlive)
+	if err != nil {
+		return next, out, fmt.Errorf("redis: %w", err)
+	}
 	if send {
 		out = c.ping(command{cause: toKeepAlive}, out)
 	}
-	return c.keepAlive.next, out, err
+	return next, out, nil
 }
 
 // Room is the window of the configuration less what is not acknowledged, and a large number for QoS 0.
@@ -161,7 +164,7 @@ func (c *conn) hear(in []byte) (wait bool, err error) {
 	if len(in) == 0 || c.phase == closed {
 		return true, nil
 	}
-	c.keepAlive.heard = true
+	c.keepAlive.Heard()
 	if c.phase != greeting {
 		return false, nil
 	}
@@ -212,7 +215,7 @@ func (c *conn) answered(now int64, h *head, refusal *ServerError, out []byte, ev
 	case toConnect:
 		err = c.connected(now, refusal, ev)
 	case toKeepAlive:
-		c.keepAlive.unanswered--
+		c.keepAlive.Answered()
 	case toBarrier:
 		ev.Kind, ev.Token = proto.Barrier, cmd.token
 	case toPublish:
@@ -250,7 +253,7 @@ func (c *conn) connected(now int64, refusal *ServerError, ev *proto.Event) error
 		return refusal
 	}
 	c.phase = ready
-	c.keepAlive.start(now, c.cfg.KeepAlive)
+	c.keepAlive.Start(now, c.cfg.KeepAlive)
 	ev.Kind = proto.Ready
 	return nil
 }
