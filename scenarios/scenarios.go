@@ -10,13 +10,16 @@ import (
 //go:embed *.yaml
 var files embed.FS
 
-// names are the built-in scenarios, the smallest first. Every file next to this one is named here.
-var names = []string{"quick", "stall", "shared", "storm", "fanout", "multi-instance", "latency", "persistence", "herd", "outage", "keepalive", "offline", "idle", "weak-network", "scale", "capacity"}
+// names are the built-in scenarios, those that most people ask first. Every file next to this one is named here.
+var names = []string{
+	"quick", "latency", "capacity", "scale", "weak-network", "outage", "idle", "persistence", "stall",
+	"fanout", "shared", "storm", "offline", "herd", "keepalive", "multi-instance",
+}
 
 // Default is the scenario that answers "which broker is faster here?" without any file.
 const Default = "quick"
 
-// Names are the built-in scenarios, the smallest first.
+// Names are the built-in scenarios, those that most people ask first.
 func Names() []string { return append([]string(nil), names...) }
 
 // Read returns the YAML text of a built-in scenario.

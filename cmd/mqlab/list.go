@@ -28,7 +28,7 @@ type listedScenario struct {
 
 type listedBroker struct {
 	Subject   string   `json:"subject"`
-	Protocols []string `json:"protocols"` // the first is the default
+	Protocols []string `json:"protocols"` // of this version; the first is the default
 	broker.Finding
 }
 
@@ -67,7 +67,8 @@ func list(cmd *cobra.Command) (*listing, error) {
 	}
 	l.Scenarios = append(l.Scenarios, listedScenario{clientsScenario, newRunClients().Short}, listedScenario{jitterScenario, newRunJitter().Short})
 	for _, subject := range plan.Subjects() {
-		l.Brokers = append(l.Brokers, listedBroker{subject.Name, subject.Protocols(), broker.Find(cmd.Context(), subject)})
+		found := broker.Find(cmd.Context(), subject)
+		l.Brokers = append(l.Brokers, listedBroker{subject.Name, subject.ProtocolsOf(found.Version), found})
 	}
 	return l, nil
 }
@@ -75,9 +76,9 @@ func list(cmd *cobra.Command) (*listing, error) {
 func (l *listing) print(cmd *cobra.Command) error {
 	out := cmd.OutOrStdout()
 	width := terminalWidth(out)
-	_, _ = fmt.Fprintln(out, "Scenarios (mqlab run NAME, or a file of your own)")
+	_, _ = fmt.Fprintln(out, "Scenarios (mqlab run NAME, or your own file; mqlab plan NAME tells more)")
 	for _, s := range l.Scenarios {
-		printWrapped(out, fmt.Sprintf("  %-14s ", s.Name), s.Description, width)
+		printWrapped(out, fmt.Sprintf("  %-15s", s.Name), question(s.Description), width)
 	}
 	_, _ = fmt.Fprintln(out, "\nBrokers (mqlab run --brokers A,B/PROTOCOL, or a URL)")
 	subjects, versions := 0, 0
@@ -102,6 +103,14 @@ func (l *listing) print(cmd *cobra.Command) error {
 	_, _ = fmt.Fprintln(out)
 	printWrapped(out, "URLs  ", strings.Join(plan.URLSchemes(), "://, ")+"://", width)
 	return nil
+}
+
+// question is the first sentence of a description: what the scenario answers.
+func question(description string) string {
+	if q, _, ok := strings.Cut(description, "? "); ok {
+		return q + "?"
+	}
+	return description
 }
 
 // printNoEngine says once, for all brokers, why they cannot run in containers here.

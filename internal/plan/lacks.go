@@ -46,7 +46,7 @@ func checkProtocol(p *scenario.Point, s Subject, report reporter) {
 	noSharing := lack{l.Pattern == PatternShared, "load.pattern", "shared subscriptions"}
 	switch s.Protocol {
 	case NATS:
-		report.lacks("NATS core", lack{l.QoS > 0, "load.qos", "QoS: only 0 is possible"})
+		report.lacks("NATS core", lack{l.QoS > 0, "load.qos", "QoS: only 0 is possible; nats/mqtt311 and nats/jetstream have 1"})
 		report.lacks("NATS core", sessionless...)
 		checkTopic(l.Topic, "*>", "NATS subject", report)
 	case JetStream:

@@ -2,6 +2,7 @@ package plan_test
 
 import (
 	"bytes"
+	"errors"
 	"flag"
 	"os"
 	"path/filepath"
@@ -144,8 +145,14 @@ func problems(name string, data []byte) string {
 			s.Quick()
 		}
 	}
-	if _, err := plan.Resolve(s, options()); err != nil {
-		return err.Error() + "\n"
+	_, err := plan.Resolve(s, options())
+	var all scenario.Errors
+	if !errors.As(err, &all) {
+		return ""
 	}
-	return ""
+	var b strings.Builder
+	for _, p := range all {
+		b.WriteString(p.Error() + "\n")
+	}
+	return b.String()
 }

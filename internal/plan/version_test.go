@@ -32,3 +32,26 @@ func TestVersionLacksQoS2(t *testing.T) {
 		}
 	}
 }
+
+// TestVersionLacksMQTT5: an installed RabbitMQ of before 3.13 is refused with MQTT 5 at either end, and with nothing else.
+func TestVersionLacksMQTT5(t *testing.T) {
+	for _, c := range []struct {
+		subject, version string
+		refused          bool
+	}{
+		{"rabbitmq/mqtt5", "3.10.8", true},
+		{"rabbitmq/amqp091>mqtt5", "3.10.8", true},
+		{"rabbitmq/mqtt5", "3.13.0", false},
+		{"rabbitmq/mqtt5", "", false},
+		{"rabbitmq/mqtt311", "3.10.8", false},
+		{"rabbitmq", "3.10.8", false},
+		{"mosquitto", "2.0.11", false},
+	} {
+		s := scenario.Decode("x.yaml", []byte("name: x\nsubjects: ["+c.subject+"]\nload: {rate: 100/s}\n"))
+		_, err := plan.Resolve(s, plan.Options{Seed: 1, Version: func(plan.Subject) string { return c.version }})
+		refused := err != nil && strings.Contains(err.Error(), "RabbitMQ "+c.version+" has no MQTT 5")
+		if refused != c.refused || err != nil && !refused {
+			t.Errorf("%s %s: %v", c.subject, c.version, err)
+		}
+	}
+}

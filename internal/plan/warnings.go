@@ -1,9 +1,16 @@
 package plan
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/mqlab/mqlab/internal/stat"
+)
 
 // Warnings say what about a plan its author may not have meant, before it is carried out: one line each.
 func (p *Plan) Warnings() (list []string) {
+	if needed := stat.FewestRepetitions(len(p.Subjects)); p.Search == nil && len(p.Subjects) > 1 && p.Repeat > 1 && p.Repeat < needed {
+		list = append(list, fmt.Sprintf("%d repetitions cannot tell %d subjects apart, however different they are: it takes %d (--repeat %d)", p.Repeat, len(p.Subjects), needed, needed))
+	}
 	said := map[string]bool{}
 	for i := range p.Trials {
 		for _, w := range p.Trials[i].warnings() {
