@@ -134,8 +134,9 @@ func newRoot() *cobra.Command {
 		Short: "Which broker, which settings, and how sure is that?",
 		Long: `mqlab compares message brokers on this machine and proves its numbers.
 
-  mqlab run              compare the embedded brokers and whatever is installed
-  mqlab list             scenarios, brokers, and how each was found
+  mqlab run              which broker? compares those embedded and installed
+  mqlab list             the other questions it answers, and the brokers found
+  mqlab diagnose         why is a client, a run, a table of latencies slow?
   mqlab report           show the latest run again, in any format`,
 		SilenceUsage:      true,
 		SilenceErrors:     true,
@@ -149,7 +150,7 @@ func newRoot() *cobra.Command {
 	})
 	root.SetVersionTemplate("{{.Version}}\n")
 	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages ", fmt.Sprintf(".FlagUsagesWrapped %d ", defaultWidth)))
-	root.AddCommand(newRun(), newPlan(), newList(), newReport(), newCompare(), newCheck(), newDiagnose(), newSelftest(), newProbe(), newLink(), newDoctor(), newExplain(), newVersion())
+	root.AddCommand(completes(newRun()), completes(newPlan()), newList(), newReport(), newCompare(), newCheck(), newDiagnose(), newSelftest(), newProbe(), newLink(), completes(newDoctor()), newExplain(), newVersion(), newCompletion())
 	root.SetHelpCommand(newHelp())
 	return root
 }
