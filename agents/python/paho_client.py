@@ -54,7 +54,24 @@ def connected(i):
     return client
 
 
-clients = [connected(i) for i in range(agent.connections)]
+def start(i, client):
+    """Gives a connection its thread, which waits by select() for its socket and for the pair of sockets that wakes it. Where
+    a descriptor is too large for select() the library takes the connection for lost, and connects again without end."""
+    with socket.socket() as free:  # its number is the least of the pair's
+        if len(clients) > 1 and max(client.socket().fileno(), free.fileno()) >= 1024:
+            agent.fail('paho-mqtt waits by select(), which takes descriptors below 1024, and each connection has several: by threads it can have %d' % i)
+    # effort: python-paho python-paho2
+    client.loop_start()
+    # effort: end
+
+
+by, loop = job.get('by'), job.get('loop', 'start')
+threads = by == 'threads' or by != 'loop' and loop == 'start'
+clients = []
+for i in range(agent.connections):
+    clients.append(connected(i))
+    if threads:
+        start(i, clients[i])
 client = clients[0]
 
 
@@ -81,17 +98,9 @@ def sleep():
         time.sleep(job.get('sleep_us', 10000) / 1e6)
 
 
-loop = job.get('loop', 'start')
-if job.get('by') == 'loop':
+if by == 'loop':
     threading.Thread(target=run_all, daemon=True).start()
-elif job.get('by') == 'threads' or loop == 'start':
-    for i, client in enumerate(clients):
-        if len(clients) > 1 and client.socket().fileno() >= 1024:
-            agent.fail('paho-mqtt waits by select(), which takes descriptors below 1024, and each connection has several: by threads it can have %d' % i)
-        # effort: python-paho python-paho2
-        client.loop_start()
-        # effort: end
-else:
+elif not threads:
     threading.Thread(target={'forever': client.loop_forever, 'own': own, 'sleep': sleep}[loop], daemon=True).start()
 if job.get('publish'):
     agent.publish(lambda payload, qos: client.publish(job['publish'], payload, qos))

@@ -71,6 +71,8 @@ func condition(name string) (bool, error) {
 		return runtime.GOOS == "linux" && runtime.NumCPU() > 1, nil
 	case "limits":
 		return able(broker.CanLimit(plan.Profile{Name: "test", CPUs: 0.5}, broker.Process, 1, 0))
+	case "paho":
+		return able(exec.Command("/usr/bin/python3", "-c", "import paho.mqtt.client").Run())
 	case "tun":
 		return able(tun.Supported())
 	}

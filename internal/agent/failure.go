@@ -27,7 +27,10 @@ func (p *Process) Failure() error {
 	}
 }
 
-// failed is what an agent says in an event of kind error.
+// failed is what an agent says in an event of kind error; the code is the library's or the system's, 0 = it has none.
 func (p *Process) failed(e *event) error {
+	if e.Code == 0 {
+		return fmt.Errorf("%s: %s%s", p.Name, e.What, p.words)
+	}
 	return fmt.Errorf("%s: %s (%d)%s", p.Name, e.What, e.Code, p.words)
 }

@@ -8,7 +8,7 @@ import (
 
 // Usage is what an agent's process has used since its start, over all its threads.
 type Usage struct {
-	CPU          time.Duration // that it ran
+	CPU          time.Duration // that it ran, threads that have ended included; to the nanosecond
 	Waited       time.Duration // that it was ready to run and had no core
 	Voluntary    uint64        // context switches
 	Involuntary  uint64
@@ -21,8 +21,11 @@ type Usage struct {
 // Usage reads what the agent has used, as far as the kernel tells.
 func (p *Process) Usage() (u Usage) {
 	if total, err := procstat.Host.Total(p.PID); err == nil {
-		u.CPU, u.Waited, u.ThreadNumber = total.Ran, total.Waited, total.Threads
+		u.Waited, u.ThreadNumber = total.Waited, total.Threads
 		u.Voluntary, u.Involuntary = total.Voluntary, total.Involuntary
+	}
+	if ran, err := procstat.CPU(p.PID); err == nil {
+		u.CPU = ran
 	}
 	if minor, _, err := procstat.Host.Faults(p.PID); err == nil {
 		u.MinorFaults = minor
@@ -38,7 +41,7 @@ func (p *Process) Usage() (u Usage) {
 
 // ran is how long the process's threads have run.
 func (p *Process) ran() time.Duration {
-	ran, _, _ := procstat.Host.TotalScheduled(p.PID)
+	ran, _ := procstat.CPU(p.PID)
 	return ran
 }
 

@@ -23,12 +23,12 @@ func (o *Options) scale(ctx context.Context, g *guard.Guard, b *agent.Built, con
 	job.QoS = s.QoS
 	k, err := o.open(ctx, g, &anywhere, job, connections, by)
 	if err != nil {
-		s.Invalid = err.Error()
+		s.Invalid = reason(s.Client, err)
 		return s
 	}
 	defer k.close()
 	if err := s.measure(ctx, o, k); err != nil {
-		s.Invalid = err.Error()
+		s.Invalid = reason(s.Client, err)
 	}
 	return s
 }

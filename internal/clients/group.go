@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 
 	"github.com/mqlab/mqlab/internal/agent"
@@ -118,6 +119,9 @@ func (k *group) several(ctx context.Context, g *guard.Guard, b *agent.Built, job
 	}
 	return ctx.Err()
 }
+
+// reason is why a client has no result: what it said, without its name in front, which stands beside it wherever this is shown.
+func reason(client string, err error) string { return strings.TrimPrefix(err.Error(), client+": ") }
 
 // memory is that of all processes.
 func (k *group) memory() (bytes uint64) {

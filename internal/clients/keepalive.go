@@ -41,19 +41,19 @@ func (x *KeepAlive) try(ctx context.Context, o *Options, g *guard.Guard, b *agen
 	job.QoS, job.Callback, job.WorkNS, job.KeepAlive = o.QoS[0], "block", int64(o.Block), int(keepAlive/time.Second)
 	k, err := o.open(ctx, g, b, job, 1, "")
 	if err != nil {
-		x.Invalid = err.Error()
+		x.Invalid = reason(x.Client, err)
 		return
 	}
 	defer k.close()
 	c := k.clients[0]
 	payload, err := instrument.Payload(o.Payloads[0])
 	if err != nil {
-		x.Invalid = err.Error()
+		x.Invalid = reason(x.Client, err)
 		return
 	}
 	at, err := c.Send(payload, uint8(o.QoS[0]), true)
 	if err != nil {
-		x.Invalid = err.Error()
+		x.Invalid = reason(x.Client, err)
 		return
 	}
 	// The broker looks as often as brokers do; the moment of the disconnection is that of its own rule.

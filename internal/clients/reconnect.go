@@ -66,7 +66,7 @@ func (x *Reconnect) try(ctx context.Context, o *Options, g *guard.Guard, b *agen
 	job.QoS, job.Reconnect = o.QoS[0], x.How
 	k, err := o.open(ctx, g, b, job, 1, "")
 	if err != nil {
-		x.Invalid = err.Error()
+		x.Invalid = reason(x.Client, err)
 		return
 	}
 	defer k.close()
@@ -91,7 +91,7 @@ func (x *Reconnect) try(ctx context.Context, o *Options, g *guard.Guard, b *agen
 	<-ended
 	k.clients = append(k.clients, now.all...)
 	if err != nil {
-		x.Invalid = err.Error()
+		x.Invalid = reason(x.Client, err)
 		return
 	}
 	x.Received = len(k.records)

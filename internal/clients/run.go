@@ -331,7 +331,7 @@ func (s *session) cells(ctx context.Context) (list []Cell) {
 	for _, p := range s.here {
 		c := Cell{Client: p.built.Name, Payload: s.payload, QoS: int(s.qos)}
 		if p.err != nil {
-			c.Invalid = p.err.Error()
+			c.Invalid = reason(c.Client, p.err)
 		} else {
 			fold(&c, &p.taken, floor)
 		}

@@ -73,7 +73,7 @@ func (b *Broker) Accept(ctx context.Context, patience time.Duration) (*Client, e
 	case <-c.subscribed:
 		return c, nil
 	case <-c.ended:
-		err = errors.Join(errGone, c.Err())
+		err = gone(c.Err())
 	case <-late.C:
 		err = errNobody
 	case <-ctx.Done():

@@ -221,7 +221,7 @@ func (c *Client) Send(payload []byte, qos uint8, wait bool) (began int64, err er
 		c.mu.Lock()
 		select {
 		case <-c.ended:
-			return 0, errors.Join(errGone, c.err)
+			return 0, gone(c.err)
 		default:
 		}
 	}
@@ -265,6 +265,14 @@ var (
 	errGone  = errors.New("the client is gone")
 	errHangs = fmt.Errorf("the client read and acknowledged nothing for %v", hanging)
 )
+
+// gone is errGone, with why the connection ended if that is known; a line.
+func gone(why error) error {
+	if why == nil {
+		return errGone
+	}
+	return fmt.Errorf("%w: %w", errGone, why)
+}
 
 // Grow makes the socket's send buffer as large as the system allows, and returns its size in bytes.
 func (c *Client) Grow(bytes int) (int, error) { return grow(c.socket, bytes) }

@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/url"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/mqlab/mqlab/internal/agent"
@@ -145,7 +146,7 @@ func (o *Options) start(ctx context.Context, g *guard.Guard, w *world, r *Result
 			err = c.process.Ready(ctx)
 		}
 		if err != nil {
-			c.Invalid = err.Error()
+			c.Invalid = strings.TrimPrefix(err.Error(), c.Name+": ")
 		}
 		c.device = w.newDevice()
 	}
@@ -198,7 +199,13 @@ func (c *waiting) figures(minutes float64, seen map[uint64]traffic) {
 		return
 	case known:
 		used := now.Sub(c.before)
-		c.CPU, c.Wakeups, c.Memory = new(float64(used.CPU)/minutes), new(float64(used.Voluntary)/minutes), c.process.Memory()
+		c.CPU, c.Wakeups, c.Memory = nil, nil, c.process.Memory()
+		if now.Voluntary >= c.before.Voluntary { // a thread that ends takes its count along
+			c.Wakeups = new(float64(used.Voluntary) / minutes)
+		}
+		if used.CPU > 0 || used.Voluntary == 0 { // who was woken ran: no time then is a clock that cannot tell
+			c.CPU = new(float64(used.CPU) / minutes)
+		}
 	}
 	if now, ok := seen[c.device]; ok && c.device != 0 {
 		c.Bytes, c.Packets = new(float64(now.bytes-c.sent.bytes)/minutes), new(float64(now.packets-c.sent.packets)/minutes)

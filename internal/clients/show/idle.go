@@ -39,7 +39,7 @@ func WriteIdle(w io.Writer, format string, r *idle.Result, o Options) error {
 			continue
 		}
 		rows = append(rows, []string{
-			c.Name, known(c.CPU, func(v float64) string { return summary.Duration(int64(v)) }), known(c.Wakeups, summary.Number),
+			c.Name, known(c.CPU, cpu), known(c.Wakeups, summary.Number),
 			known(c.Bytes, summary.Number), known(c.Packets, summary.Number), memory(c.Memory),
 		})
 	}
@@ -50,6 +50,7 @@ func WriteIdle(w io.Writer, format string, r *idle.Result, o Options) error {
 			p.Warn("%s gave no figures: %s.", c.Name, c.Invalid)
 		}
 	}
+	sayShort(p, r)
 	var left []string
 	for _, s := range r.Skipped {
 		left = append(left, s.Name+" is left out: "+s.Why)
@@ -60,6 +61,34 @@ func WriteIdle(w io.Writer, format string, r *idle.Result, o Options) error {
 		p.Command(strings.Join(o.Command, " "))
 	}
 	return p.Write(w, format, o.Color, explained(o.Explain))
+}
+
+// asleep is written where a process did not run at all, so that no time is not taken for one too short to be seen.
+const asleep = "none"
+
+// cpu writes CPU time per minute; the kernel counts it to the nanosecond.
+func cpu(v float64) string {
+	if v == 0 {
+		return asleep
+	}
+	return summary.Duration(int64(v))
+}
+
+// sayShort tells what figures of a short wait do not hold.
+func sayShort(p *report.Page, r *idle.Result) {
+	var never []string
+	for _, c := range r.Clients {
+		if c.CPU != nil && *c.CPU == 0 {
+			never = append(never, c.Name)
+		}
+	}
+	if len(never) > 0 {
+		p.Say("CPU %s: not woken once in that time (%s).", asleep, strings.Join(never, ", "))
+	}
+	if 0 < r.Span && r.Span < r.KeepAlive {
+		p.Warn("They waited for less than the keep-alive of %v, so that what a client does to stay connected is not in these figures: --for %v has it.",
+			time.Duration(r.KeepAlive), 3*time.Duration(r.KeepAlive))
+	}
 }
 
 func memory(bytes uint64) string {
@@ -110,7 +139,7 @@ func WriteIdleChanges(w io.Writer, format, a, b string, c *idle.Changes, color b
 		heading string
 		write   func(float64) string
 	}{
-		{"CPU time per minute", func(v float64) string { return summary.Duration(int64(v)) }},
+		{"CPU time per minute", cpu},
 		{"Wake-ups per minute", summary.Number},
 		{"Bytes on the link per minute", summary.Number},
 		{"Packets per minute", summary.Number},
