@@ -48,11 +48,15 @@ func mqlab() int {
 	return execute(ctx, os.Args[1:], os.Stdout, os.Stderr)
 }
 
-// interruptible returns a context that ends at the first SIGINT or SIGTERM; the second ends the program at once.
+// interruptible returns a context that ends at the first SIGINT, SIGTERM or SIGHUP (the terminal is gone; under nohup it does
+// nothing); the second ends the program at once.
 func interruptible() (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	if !signal.Ignored(syscall.SIGHUP) {
+		signal.Notify(signals, syscall.SIGHUP)
+	}
 	go func() {
 		<-signals
 		cancel(trial.ErrInterrupted)

@@ -143,7 +143,7 @@ func (l *lab) clean() {
 var load = []string{"--brokers", "mochi", "--duration", "1m", "--repeat", "2", "--seed", "3", "--set", "load.rate=100/s", "--set", "phases.warmup=0s"}
 
 func TestInterrupt(t *testing.T) {
-	for _, format := range []string{"text", "json"} {
+	for format, signal := range map[string]os.Signal{"text": os.Interrupt, "json": syscall.SIGHUP} {
 		t.Run(format, func(t *testing.T) {
 			args := append([]string{"run", "quick"}, load...)
 			if format == "json" {
@@ -154,7 +154,7 @@ func TestInterrupt(t *testing.T) {
 				t.Fatal(err)
 			}
 			l.measuring()
-			if err := l.Process.Signal(os.Interrupt); err != nil {
+			if err := l.Process.Signal(signal); err != nil {
 				t.Fatal(err)
 			}
 			if code := l.code(); code != exitInterrupted {
@@ -177,6 +177,27 @@ func TestInterrupt(t *testing.T) {
 			checkInterrupted(t, again.stdout.Bytes())
 		})
 	}
+}
+
+// TestNoHangup: a run that was started by nohup goes on when the terminal is gone.
+func TestNoHangup(t *testing.T) {
+	l := command(t, "run", "quick", "--brokers", "mochi", "--duration", "300ms", "--repeat", "1", "--set", "load.rate=100/s", "--set", "phases.warmup=0s")
+	program := filepath.Join(t.TempDir(), "mqlab") // by which the test program knows what it is
+	if err := os.Symlink(l.Path, program); err != nil {
+		t.Fatal(err)
+	}
+	l.Path, l.Args = "/bin/sh", append([]string{"sh", "-c", `trap "" HUP; exec "$0" "$@"`, program}, l.Args[1:]...)
+	if err := l.Start(); err != nil {
+		t.Fatal(err)
+	}
+	l.measuring()
+	if err := l.Process.Signal(syscall.SIGHUP); err != nil {
+		t.Fatal(err)
+	}
+	if code := l.code(); code != exitDone && code != exitInvalid {
+		t.Errorf("exit code %d: %s", code, &l.stderr)
+	}
+	l.clean()
 }
 
 // checkInterrupted looks at the JSON of a run that was interrupted within its first trial.

@@ -13,12 +13,13 @@ const (
 )
 
 // persistences are what can be chosen for the brokers that we start. The others have nothing to choose: as they are shipped they
-// keep all that is durable on disk (rabbitmq, hivemq, artemis, JetStream), or nothing (mochi, nats, zenoh).
+// keep all that is durable on disk (rabbitmq, hivemq, artemis, JetStream, nats where MQTT is spoken), or nothing (mochi, nats, zenoh).
 var persistences = map[string][]string{
 	"mosquitto": {PersistenceOn, PersistenceOff},
 	"redis":     {PersistenceOn, PersistenceOff},
 	"mochi":     {PersistenceOff},
 	"nats":      {PersistenceOff},
+	"zenoh":     {PersistenceOff},
 	"rabbitmq":  {PersistenceOn},
 	"hivemq":    {PersistenceOn},
 	"artemis":   {PersistenceOn},
@@ -33,7 +34,13 @@ func checkPersistence(p *scenario.Point, s Subject, report reporter) {
 		report("broker.persistence", "is for brokers that run as a process of this host")
 	case s.Protocol == JetStream:
 		report("broker.persistence", "JetStream has load.storage: file or memory")
+	case s.Broker == "nats" && IsMQTT(s.Protocol) && IsMQTT(s.SubscribeProtocol()):
+		if want == PersistenceOff {
+			report("broker.persistence", "nats always keeps on disk what is durable in MQTT")
+		}
 	case slices.Contains(persistences[s.Broker], want):
+	case persistences[s.Broker] == nil:
+		report("broker.persistence", "cannot be chosen for %s", s.Broker)
 	case want == PersistenceOn:
 		report("broker.persistence", "%s keeps nothing on disk", s.Broker)
 	default:
