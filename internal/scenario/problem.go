@@ -41,7 +41,7 @@ func (p *Problem) Error() string {
 type Errors []*Problem
 
 // shown is how many problems Error lists: who has more of them has given another kind of file.
-const shown = 10
+const shown = 24
 
 // Error lists the first problems, one line each.
 func (e Errors) Error() string {
