@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -10,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mqlab/mqlab/internal/check"
+	"github.com/mqlab/mqlab/internal/report"
 )
 
 func newCheck() *cobra.Command {
@@ -43,9 +43,7 @@ with its row, its columns and the likely cause.`,
 			}
 			out := cmd.OutOrStdout()
 			if asJSON {
-				e := json.NewEncoder(out)
-				e.SetIndent("", "  ")
-				err = e.Encode(result)
+				err = report.WriteJSON(out, result)
 			} else {
 				result.Print(out, args[0], func(head, text string) { printWrapped(out, head, text, terminalWidth(out)) })
 			}

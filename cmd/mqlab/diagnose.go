@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/binary"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -21,6 +20,7 @@ import (
 	"github.com/mqlab/mqlab/internal/evidence"
 	"github.com/mqlab/mqlab/internal/findings"
 	"github.com/mqlab/mqlab/internal/inspect"
+	"github.com/mqlab/mqlab/internal/report"
 )
 
 // diagnoseFlags say how to read the input, and how to tell what was found.
@@ -203,17 +203,10 @@ func tableNotes(t *evidence.Table) (notes []string) {
 	return notes
 }
 
-func (f *diagnoseFlags) encode(w io.Writer, v any) error {
-	e := json.NewEncoder(w)
-	e.SetIndent("", "  ")
-	e.SetEscapeHTML(false)
-	return e.Encode(v)
-}
-
 // tell prints a diagnosis. That there is none is an error.
 func (f *diagnoseFlags) tell(w io.Writer, name string, notes []string, r *diagnose.Result) (err error) {
 	if f.format == "json" {
-		err = f.encode(w, r.In(f.language))
+		err = report.WriteJSON(w, r.In(f.language))
 	} else {
 		width := terminalWidth(w)
 		for _, n := range notes {

@@ -14,6 +14,7 @@ import (
 	"github.com/mqlab/mqlab/internal/diagnose"
 	"github.com/mqlab/mqlab/internal/findings"
 	"github.com/mqlab/mqlab/internal/jitter"
+	"github.com/mqlab/mqlab/internal/report"
 	"github.com/mqlab/mqlab/internal/run"
 )
 
@@ -135,7 +136,7 @@ func roundsOf(r *jitter.Report) (all []findings.Diagnosis) {
 // tellRun prints the diagnosis of trials: of one in full, of several a paragraph each.
 func (f *diagnoseFlags) tellRun(w io.Writer, dir, id string, all []findings.Diagnosis) error {
 	if f.format == "json" {
-		return f.encode(w, findings.InWords(id, all, f.language))
+		return report.WriteJSON(w, findings.InWords(id, all, f.language))
 	}
 	width := terminalWidth(w)
 	for i := range all {

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -11,6 +10,7 @@ import (
 
 	"github.com/mqlab/mqlab/internal/doctor"
 	"github.com/mqlab/mqlab/internal/plan"
+	"github.com/mqlab/mqlab/internal/report"
 	"github.com/mqlab/mqlab/scenarios"
 )
 
@@ -82,10 +82,7 @@ func examineHost(cmd *cobra.Command, p *plan.Plan, asJSON bool) error {
 	}
 	out := cmd.OutOrStdout()
 	if asJSON {
-		enc := json.NewEncoder(out)
-		enc.SetIndent("", "  ")
-		enc.SetEscapeHTML(false)
-		if err := enc.Encode(d); err != nil {
+		if err := report.WriteJSON(out, d); err != nil {
 			return err
 		}
 	} else {

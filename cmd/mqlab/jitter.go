@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -20,6 +19,7 @@ import (
 	"github.com/mqlab/mqlab/internal/guard"
 	"github.com/mqlab/mqlab/internal/jitter"
 	"github.com/mqlab/mqlab/internal/plan"
+	"github.com/mqlab/mqlab/internal/report"
 	"github.com/mqlab/mqlab/internal/run"
 	"github.com/mqlab/mqlab/internal/summary"
 	"github.com/mqlab/mqlab/internal/trial"
@@ -318,10 +318,7 @@ const english = "en"
 func showJitter(w io.Writer, r *jitter.Report, m *run.Manifest, format, language string) error {
 	switch format {
 	case "json":
-		e := json.NewEncoder(w)
-		e.SetIndent("", "  ")
-		e.SetEscapeHTML(false)
-		return e.Encode(r)
+		return report.WriteJSON(w, r)
 	case "csv":
 		return jitter.CSV(w, r)
 	case "markdown", htmlFormat:

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -13,6 +12,7 @@ import (
 	"github.com/mqlab/mqlab/internal/link"
 	"github.com/mqlab/mqlab/internal/link/emulate"
 	"github.com/mqlab/mqlab/internal/plan"
+	"github.com/mqlab/mqlab/internal/report"
 	"github.com/mqlab/mqlab/internal/scenario"
 )
 
@@ -115,10 +115,7 @@ func newLinkList() *cobra.Command {
 		Args:  atMost(0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if asJSON {
-				e := json.NewEncoder(cmd.OutOrStdout())
-				e.SetIndent("", "  ")
-				e.SetEscapeHTML(false)
-				return e.Encode(map[string]any{"links": link.Profiles(), "backends": emulate.Backends()})
+				return report.WriteJSON(cmd.OutOrStdout(), map[string]any{"links": link.Profiles(), "backends": emulate.Backends()})
 			}
 			printLinks(cmd)
 			return nil

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"time"
@@ -11,6 +10,7 @@ import (
 
 	"github.com/mqlab/mqlab/internal/link/emulate"
 	"github.com/mqlab/mqlab/internal/link/linktest"
+	"github.com/mqlab/mqlab/internal/report"
 	"github.com/mqlab/mqlab/internal/summary"
 )
 
@@ -72,9 +72,7 @@ func testLink(cmd *cobra.Command, o emulate.Options, how linktest.Options, asJSO
 	}
 	out := cmd.OutOrStdout()
 	if asJSON {
-		e := json.NewEncoder(out)
-		e.SetIndent("", "  ")
-		err = e.Encode(struct {
+		err = report.WriteJSON(out, struct {
 			Link   any              `json:"link"`
 			Choice emulate.Choice   `json:"backend"`
 			Facts  any              `json:"facts"`

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"slices"
@@ -11,6 +10,7 @@ import (
 
 	"github.com/mqlab/mqlab/internal/broker"
 	"github.com/mqlab/mqlab/internal/plan"
+	"github.com/mqlab/mqlab/internal/report"
 	"github.com/mqlab/mqlab/internal/scenario"
 	"github.com/mqlab/mqlab/scenarios"
 )
@@ -44,9 +44,7 @@ func newList() *cobra.Command {
 				return err
 			}
 			if asJSON {
-				e := json.NewEncoder(cmd.OutOrStdout())
-				e.SetIndent("", "  ")
-				return e.Encode(l)
+				return report.WriteJSON(cmd.OutOrStdout(), l)
 			}
 			return l.print(cmd)
 		},

@@ -3,10 +3,10 @@ package main
 import (
 	"slices"
 
-	"github.com/mqlab/mqlab/internal/broker"
 	"github.com/mqlab/mqlab/internal/link/emulate"
 	"github.com/mqlab/mqlab/internal/link/tun"
 	"github.com/mqlab/mqlab/internal/plan"
+	"github.com/mqlab/mqlab/internal/trial"
 )
 
 // rootless lets a plan have backend tun for its links where it takes a user namespace: this program then runs again inside, and the
@@ -27,15 +27,5 @@ func rootless(p *plan.Plan) error {
 
 func wantsTun(t plan.Trial) bool {
 	l := &t.Params.Link
-	return l.Emulated() && slices.Contains([]string{"", emulate.Auto, emulate.Tun}, l.Backend) && !hasContainer(&t.Subject)
-}
-
-// hasContainer reports whether a broker is no process of the lab, so that backend tun is out of the question.
-func hasContainer(s *plan.Subject) bool {
-	for ; s != nil; s = s.Bridge {
-		if s.Runtime == broker.External || s.Runtime == broker.Docker {
-			return true
-		}
-	}
-	return false
+	return l.Emulated() && slices.Contains([]string{"", emulate.Auto, emulate.Tun}, l.Backend) && !trial.Outside(&t.Subject)
 }

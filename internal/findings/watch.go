@@ -1,7 +1,6 @@
 package findings
 
 import (
-	"cmp"
 	"slices"
 	"time"
 
@@ -33,14 +32,11 @@ func watch(rec *run.Trial, c *diagnose.Course) {
 }
 
 // watched are the samples of a role in the order of time, which counts from the begin of the measure window.
-func watched(rec *run.Trial, role string) (samples []monitor.Sample) {
-	for _, s := range rec.Monitor {
-		if s.Role == role {
-			s.T -= rec.MeasureStart
-			samples = append(samples, s)
-		}
+func watched(rec *run.Trial, role string) []monitor.Sample {
+	samples := rec.Watched(role)
+	for i := range samples {
+		samples[i].T -= rec.MeasureStart
 	}
-	slices.SortStableFunc(samples, func(a, b monitor.Sample) int { return cmp.Compare(a.T, b.T) })
 	return samples
 }
 

@@ -22,12 +22,13 @@ func WriteAcross(w io.Writer, format string, a *summary.Across, o Options) error
 	case "markdown":
 		return writeMarkdown(w, buildAcross(a))
 	case "json":
-		return writeJSON(w, a)
+		return WriteJSON(w, a)
 	}
 	return fmt.Errorf("unknown format %q: there are %s", format, strings.Join(AcrossFormats, ", "))
 }
 
-func writeJSON(w io.Writer, v any) error {
+// WriteJSON writes a value in the way of all of the program: two blanks a level, and characters of HTML as they are.
+func WriteJSON(w io.Writer, v any) error {
 	e := json.NewEncoder(w)
 	e.SetEscapeHTML(false)
 	e.SetIndent("", "  ")

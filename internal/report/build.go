@@ -84,7 +84,7 @@ func (d *document) head(s *summary.Summary) {
 		}
 	}
 	if h.Cores > 0 {
-		parts = append(parts, plural(uint64(h.Cores), "core"))
+		parts = append(parts, summary.Plural(uint64(h.Cores), "core"))
 	}
 	where := ""
 	if len(parts) > 0 {
@@ -144,7 +144,7 @@ func (d *document) verdict(s *summary.Summary, groups []*group) {
 	case !s.Run.Complete:
 		v.say(bad, "The run did not reach its end.")
 	case missing < 0:
-		v.say(plain, plural(uint64(-missing), "trial")+" beyond the plan, in place of invalid ones.")
+		v.say(plain, summary.Plural(uint64(-missing), "trial")+" beyond the plan, in place of invalid ones.")
 	}
 }
 
@@ -162,7 +162,7 @@ func tally(n map[summary.Validity]uint64) (style, string) {
 			words, total, worst = append(words, summary.Count(k)+" "+v.words), total+k, v.style
 		}
 	}
-	return worst, plural(total, "trial") + ": " + strings.Join(words, ", ") + "."
+	return worst, summary.Plural(total, "trial") + ": " + strings.Join(words, ", ") + "."
 }
 
 // verdicts are sentences for one group, and a table of who was best for several.
@@ -323,13 +323,6 @@ func quoted(args []string) string {
 		}
 	}
 	return strings.Join(out, " ")
-}
-
-func plural(n uint64, thing string) string {
-	if n != 1 {
-		thing += "s"
-	}
-	return summary.Count(n) + " " + thing
 }
 
 // stateWords are how a trial ended, for tables.

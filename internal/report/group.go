@@ -140,8 +140,8 @@ func (g *group) load() string {
 		return strings.Join(ways, " / ")
 	}
 	text := each(func(p *plan.Params) string { return p.Pattern }) + ": " +
-		each(func(p *plan.Params) string { return plural(uint64(p.Publishers), "publisher") }) + ", " +
-		each(func(p *plan.Params) string { return plural(uint64(p.Subscribers), "subscriber") }) + "; " +
+		each(func(p *plan.Params) string { return summary.Plural(uint64(p.Publishers), "publisher") }) + ", " +
+		each(func(p *plan.Params) string { return summary.Plural(uint64(p.Subscribers), "subscriber") }) + "; " +
 		each(func(p *plan.Params) string { return summary.Bytes(uint64(p.PayloadBytes)) }) + ", " +
 		each(rate) + "; " +
 		each(func(p *plan.Params) string { return fmt.Sprintf("QoS %d", p.QoS) }) + ", " + g.rows[0].cell.Promise.String() + "; measured for " +

@@ -149,7 +149,7 @@ func (p *page) winners() paragraph {
 		} else {
 			text += ", "
 		}
-		text += fmt.Sprintf("%s is best in %d of %s", who, wins[who], plural(uint64(total), "comparison"))
+		text += fmt.Sprintf("%s is best in %d of %s", who, wins[who], summary.Plural(uint64(total), "comparison"))
 	}
 	st := strong
 	if len(names) == 0 {
@@ -182,7 +182,7 @@ func (p *page) spread() paragraph {
 	if low == nil {
 		return paragraph{"Nothing is compared here, and no 99th percentile of response times is known.", caution}
 	}
-	return paragraph{fmt.Sprintf("Response p99 is between %s and %s at %s.", unit.Format(*low.Median), unit.Format(*high.Median), plural(uint64(n), "point")), strong}
+	return paragraph{fmt.Sprintf("Response p99 is between %s and %s at %s.", unit.Format(*low.Median), unit.Format(*high.Median), summary.Plural(uint64(n), "point")), strong}
 }
 
 // everyTrial is the long table, folded away.
@@ -192,7 +192,7 @@ func (p *page) everyTrial() {
 	}
 	p.trials(p.s)
 	last := p.sections[len(p.sections)-1]
-	last.blocks = []block{folded{words: "All " + plural(uint64(len(p.s.Trials)), "trial"), blocks: last.blocks}}
+	last.blocks = []block{folded{words: "All " + summary.Plural(uint64(len(p.s.Trials)), "trial"), blocks: last.blocks}}
 }
 
 // again says how to repeat the run.

@@ -181,7 +181,7 @@ func (f *cellFold) repetitions() string {
 	if len(f.trials) < 2 {
 		return ""
 	}
-	return ", " + plural(uint64(len(f.trials)), "repetition")
+	return ", " + summary.Plural(uint64(len(f.trials)), "repetition")
 }
 
 // rateCharts shows what was offered, sent and delivered, all on one scale.
@@ -226,7 +226,7 @@ func (f *cellFold) meanOf() string {
 	if len(f.trials) < 2 {
 		return ""
 	}
-	return ", mean of " + plural(uint64(len(f.trials)), "repetition")
+	return ", mean of " + summary.Plural(uint64(len(f.trials)), "repetition")
 }
 
 // resourceCharts shows CPU and memory of broker and generator, the rows beside each other.

@@ -90,7 +90,7 @@ func (s *junitSuite) add(c junitCase) {
 func cellCase(c *summary.Cell) junitCase {
 	k := junitCase{Class: cellName(c), Name: "has a valid repetition"}
 	if c.Valid == 0 {
-		k.Error = &junitProblem{Message: fmt.Sprintf("none of %s is valid", plural(uint64(len(c.Trials)), "trial")), Type: string(summary.Invalid)}
+		k.Error = &junitProblem{Message: fmt.Sprintf("none of %s is valid", summary.Plural(uint64(len(c.Trials)), "trial")), Type: string(summary.Invalid)}
 	}
 	return k
 }

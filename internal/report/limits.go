@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/mqlab/mqlab/internal/gate"
+	"github.com/mqlab/mqlab/internal/summary"
 )
 
 // limits shows what came of each limit, and in words why one was not kept.
@@ -48,7 +49,7 @@ func resultStyle(r gate.Result) style {
 
 // gateWords is the result of a gate in one sentence.
 func gateWords(g *gate.Gate) string {
-	text := fmt.Sprintf("%s: %d passed, %d missed, %d undecidable", plural(uint64(len(g.Checks)), "check"),
+	text := fmt.Sprintf("%s: %d passed, %d missed, %d undecidable", summary.Plural(uint64(len(g.Checks)), "check"),
 		g.Count(gate.Pass), g.Count(gate.Missed), g.Count(gate.Undecidable))
 	if g.Baseline != "" {
 		text += "; the baseline is run " + g.Baseline

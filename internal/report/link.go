@@ -85,7 +85,7 @@ func (sec *section) agreements(s *summary.Summary) {
 	}
 	if n > 0 {
 		sec.say(plain, fmt.Sprintf("Link and TCP agree on what devices sent within %.2f %% in segments, bytes, and segments sent again (%s of %s), in each of %s in which both could be asked.",
-			worst*100, summary.Count(again), summary.Count(of), plural(uint64(n), "trial")))
+			worst*100, summary.Count(again), summary.Count(of), summary.Plural(uint64(n), "trial")))
 	}
 }
 

@@ -60,7 +60,7 @@ func Markdown(w io.Writer, s *summary.Summary, o Options) error {
 
 // JSON writes the summary, and the gate if there is one: the stable contract for programs.
 func JSON(w io.Writer, s *summary.Summary, o Options) error {
-	return writeJSON(w, Contract(s, o))
+	return WriteJSON(w, Contract(s, o))
 }
 
 // Contract is what JSON writes, and summary.json holds.

@@ -96,7 +96,7 @@ func (w *why) name() string {
 func (d *document) whyAcross(a *summary.Across) {
 	var points list
 	for _, w := range whysOf(&summary.Summary{Cells: a.Cells, Trials: a.Trials}, new(Options)) {
-		of := fmt.Sprintf(" (%d of %s): ", len(w.trials), plural(uint64(len(w.cell.Trials)), "trial"))
+		of := fmt.Sprintf(" (%d of %s): ", len(w.trials), summary.Plural(uint64(len(w.cell.Trials)), "trial"))
 		points = append(points, paragraph{w.name() + of + w.line(), plain})
 	}
 	if len(points) > 0 {

@@ -1,6 +1,7 @@
 package run
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -33,6 +34,17 @@ type Trial struct {
 	Events     []Event
 	HasSamples bool
 	Damage     []string // what is missing or does not parse although it should be there
+}
+
+// Watched are copies of the samples of one role in the order of time.
+func (t *Trial) Watched(role string) (samples []monitor.Sample) {
+	for _, s := range t.Monitor {
+		if s.Role == role {
+			samples = append(samples, s)
+		}
+	}
+	slices.SortStableFunc(samples, func(a, b monitor.Sample) int { return cmp.Compare(a.T, b.T) })
+	return samples
 }
 
 // Open reads the run folder dir, whatever state its writer left it in. It fails only where there is no manifest, or one

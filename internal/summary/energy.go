@@ -67,7 +67,7 @@ func (f *folded) fillClient(e *Energy) {
 	if g := f.generatorOf(); g.CPUSeconds != nil && f.rec.Checks.Measured > 0 {
 		e.CPU = new(*g.CPUSeconds * 1e9 / (float64(e.Devices) * time.Duration(f.rec.Checks.Measured).Minutes()))
 	}
-	seen := f.watched(monitor.Generator)
+	seen := f.rec.Watched(monitor.Generator)
 	if n := len(seen); n > 1 && seen[n-1].T > seen[0].T {
 		minutes := time.Duration(seen[n-1].T - seen[0].T).Minutes()
 		e.Wakeups = new(float64(seen[n-1].CtxVoluntary-seen[0].CtxVoluntary) / (float64(e.Devices) * minutes))

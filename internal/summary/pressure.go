@@ -52,7 +52,7 @@ func (t *Trial) pressure(f *folded) *pressure {
 
 // limits are what the broker may use, and used.
 func (p *pressure) limits(t *Trial, f *folded) {
-	hosts := f.watched(monitor.Host)
+	hosts := f.rec.Watched(monitor.Host)
 	if len(hosts) > 0 {
 		p.brokerCores = float64(hosts[0].Cores)
 	}

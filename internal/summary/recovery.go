@@ -110,7 +110,7 @@ func (t *Trial) checkRecovery(*folded) {
 		return
 	}
 	if r.Noticed == 0 {
-		t.add(note, "outage_unnoticed", "%s, and no connection was lost: %s shorter than it takes to notice them", plural(r.Outages, "outage"), wereOrWas(r.Outages))
+		t.add(note, "outage_unnoticed", "%s, and no connection was lost: %s shorter than it takes to notice them", Plural(r.Outages, "outage"), wereOrWas(r.Outages))
 	}
 	if r.Missed == 0 {
 		return
@@ -127,7 +127,7 @@ func (t *Trial) checkRecovery(*folded) {
 	default:
 		end = fmt.Sprintf("%s of the oldest and %s of the newest were dropped, and others in between", Count(r.Oldest), Count(r.Newest))
 	}
-	t.add(note, "not_kept", "%s of %s that were sent while their subscribers were away were kept: %s", Count(r.Backlog), plural(waiting, "message"), end)
+	t.add(note, "not_kept", "%s of %s that were sent while their subscribers were away were kept: %s", Count(r.Backlog), Plural(waiting, "message"), end)
 }
 
 func wereOrWas(n uint64) string {
@@ -137,7 +137,8 @@ func wereOrWas(n uint64) string {
 	return "they were"
 }
 
-func plural(n uint64, thing string) string {
+// Plural is a number of things, the thing with an s unless there is one.
+func Plural(n uint64, thing string) string {
 	if n != 1 {
 		thing += "s"
 	}

@@ -1,7 +1,6 @@
 package summary
 
 import (
-	"cmp"
 	"slices"
 	"time"
 
@@ -29,22 +28,11 @@ func (f *folded) resourcesOf() (Broker, *HostLoad) {
 		return b, nil
 	}
 	w := window{r.MeasureStart, r.MeasureStart + r.Checks.Measured}
-	watched := f.watched(monitor.Broker)
+	watched := f.rec.Watched(monitor.Broker)
 	f.brokerCPU(&b, watched, w)
 	brokerMemory(&b, watched, w)
 	b.ThreadBusy, b.ThreadWaited, b.ThreadName = busiestThread(watched, w)
-	return b, hostLoad(f.watched(monitor.Host), watched, f.watched(monitor.Generator), w)
-}
-
-// watched are the samples of one role in the order of time.
-func (f *folded) watched(role string) (samples []monitor.Sample) {
-	for _, s := range f.rec.Monitor {
-		if s.Role == role {
-			samples = append(samples, s)
-		}
-	}
-	slices.SortStableFunc(samples, func(a, b monitor.Sample) int { return cmp.Compare(a.T, b.T) })
-	return samples
+	return b, hostLoad(f.rec.Watched(monitor.Host), watched, f.rec.Watched(monitor.Generator), w)
 }
 
 func (f *folded) brokerCPU(b *Broker, samples []monitor.Sample, w window) {

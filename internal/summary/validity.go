@@ -306,7 +306,7 @@ func (t *Trial) checkMachine(f *folded) {
 	if r := t.Broker.ThrottledRatio; r != nil && *r > minThrottled {
 		t.add(note, "throttled", "the broker used up its CPU in %s of the periods of 100 ms", Ratio(*r))
 	}
-	hosts := f.watched(monitor.Host)
+	hosts := f.rec.Watched(monitor.Host)
 	if p.CPUs == 0 || len(hosts) == 0 || hosts[0].Cores == 0 || t.Generator.Cores == nil {
 		return
 	}

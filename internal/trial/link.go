@@ -40,12 +40,12 @@ func options(t *plan.Trial) emulate.Options {
 	l := &t.Params.Link
 	return emulate.Options{
 		Config:  link.Config{Profile: l.Profile, Seed: t.Seed, CongestionControl: l.CongestionControl},
-		Backend: l.Backend, Outside: outside(&t.Subject), Toxiproxy: l.Toxiproxy,
+		Backend: l.Backend, Outside: Outside(&t.Subject), Toxiproxy: l.Toxiproxy,
 	}
 }
 
-// outside reports whether a broker is no process of the lab.
-func outside(s *plan.Subject) bool {
+// Outside reports whether a broker is no process of the lab, so that backend tun is out of the question.
+func Outside(s *plan.Subject) bool {
 	for ; s != nil; s = s.Bridge {
 		if s.Runtime == broker.External || s.Runtime == broker.Docker {
 			return true

@@ -14,7 +14,7 @@ import (
 // WriteChanges writes how two comparisons, A and B, differ.
 func WriteChanges(w io.Writer, format, a, b string, c *clients.Changes, color bool) error {
 	if format == "json" {
-		return writeJSON(w, c)
+		return report.WriteJSON(w, c)
 	}
 	p := report.NewPage(fmt.Sprintf("mqlab compare: clients %s (A), %s (B)", a, b))
 	floors, changed, libraries := 0, 0, 0

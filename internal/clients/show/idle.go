@@ -17,7 +17,7 @@ import (
 func WriteIdle(w io.Writer, format string, r *idle.Result, o Options) error {
 	switch format {
 	case "json":
-		return writeJSON(w, r)
+		return report.WriteJSON(w, r)
 	case "csv":
 		return writeIdleCSV(w, r)
 	}
@@ -127,7 +127,7 @@ func writeIdleCSV(w io.Writer, r *idle.Result) error {
 // WriteIdleChanges writes two runs, A and B, side by side, as text, JSON or Markdown.
 func WriteIdleChanges(w io.Writer, format, a, b string, c *idle.Changes, color bool) error {
 	if format == "json" {
-		return writeJSON(w, c)
+		return report.WriteJSON(w, c)
 	}
 	p := report.NewPage(fmt.Sprintf("mqlab compare: clients that wait %s (A), %s (B)", a, b))
 	p.Say("They waited for %v in A and %v in B. Each figure is one measurement: whether a difference is more than chance is not known; repeat the runs before you build on it.",

@@ -19,7 +19,7 @@ var modeWords = map[clients.Mode]string{
 // WritePlan writes what a comparison would do, as text or JSON.
 func WritePlan(w io.Writer, p *clients.Plan, asJSON, color bool) error {
 	if asJSON {
-		return writeJSON(w, p)
+		return report.WriteJSON(w, p)
 	}
 	var qos []string
 	payloads := map[int]bool{}

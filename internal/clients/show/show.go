@@ -3,12 +3,12 @@
 package show
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
 
 	"github.com/mqlab/mqlab/internal/clients"
+	"github.com/mqlab/mqlab/internal/report"
 )
 
 // Options say how a comparison is shown.
@@ -29,7 +29,7 @@ var Formats = []string{"text", "json", "csv", "markdown", "html"}
 func Write(w io.Writer, format string, r *clients.Result, o Options) error {
 	switch format {
 	case "json":
-		return writeJSON(w, Contract(r))
+		return report.WriteJSON(w, Contract(r))
 	case "csv":
 		return writeCSV(w, r)
 	case "text", "markdown", "html":
@@ -44,11 +44,4 @@ func Contract(r *clients.Result) any {
 		*clients.Result
 		*clients.Decision
 	}{r, clients.Decide(r)}
-}
-
-func writeJSON(w io.Writer, v any) error {
-	e := json.NewEncoder(w)
-	e.SetIndent("", "  ")
-	e.SetEscapeHTML(false)
-	return e.Encode(v)
 }
