@@ -19,7 +19,8 @@ import (
 )
 
 // probe is a client of ours that publishes on a schedule and receives its own messages, or waits for their acknowledgements. What lies
-// between it and the broker is the scenario's.
+// between it and the broker is the scenario's. It moves its bytes itself: who converses (internal/converse) waits in a read, and a
+// schedule waits for nobody.
 type probe struct {
 	dial     func(ctx context.Context) (net.Conn, error)
 	client   proto.Client              // nil = MQTT
