@@ -47,14 +47,15 @@ const repeated = "--duration 500ms --set load.rate=2400/s --set phases.settle=0s
 // commandsOf has every command of every document. README.zh.md has those of README.md.
 var commandsOf = map[string]map[string]how{
 	"README.md": {
-		"make demo":                 {instead: "make -n demo && bin/mqlab run --brokers mochi,nats " + brief},
-		"make test":                 {instead: "make -n test"},
-		"bin/mqlab report":          {},
-		"bin/mqlab selftest":        {flags: "--slack 2s"},
-		"bin/mqlab list":            {},
-		"bin/mqlab doctor":          {},
-		"bin/mqlab probe mosquitto": {flags: "--ask 'QoS 1'", needs: "mosquitto"},
-		"bin/mqlab run stall":       {flags: brief + " --set 'faults=[{at: 100ms, pause: 100ms}]'", needs: "mosquitto"},
+		"make demo":                           {instead: "make -n demo && bin/mqlab run --brokers mochi,nats " + brief},
+		"make test":                           {instead: "make -n test"},
+		"bin/mqlab report":                    {},
+		"bin/mqlab selftest":                  {flags: "--slack 2s"},
+		"bin/mqlab list":                      {},
+		"bin/mqlab doctor":                    {},
+		"source <(bin/mqlab completion bash)": {instead: "bin/mqlab completion bash"},
+		"bin/mqlab probe mosquitto":           {flags: "--ask 'QoS 1'", needs: "mosquitto"},
+		"bin/mqlab run stall":                 {flags: brief + " --set 'faults=[{at: 100ms, pause: 100ms}]'", needs: "mosquitto"},
 
 		"bin/mqlab report --format html > r.html":           {},
 		"bin/mqlab report --format json":                    {},
@@ -66,6 +67,17 @@ var commandsOf = map[string]map[string]how{
 		"bin/mqlab run quick --limit 'p99 < 50ms' --limit 'lost = 0' --junit result.xml": {
 			flags: "--brokers mochi " + repeated, also: []int{exitLimit},
 		},
+		"bin/mqlab run --brokers mosquitto,nats/mqtt311,rabbitmq/mqtt311 --machine 1cpu-2gb --set load.publishers=500 --set load.rate='1/s each' --set load.qos=1": {
+			instead: "bin/mqlab plan --brokers mosquitto,nats/mqtt311,rabbitmq/mqtt311 --machine 1cpu-2gb --set load.publishers=500 --set load.rate='1/s each' --set load.qos=1",
+		},
+		"bin/mqlab diagnose --pid PID":                    {instead: "bin/mqlab diagnose --pid $$ --for 100ms", also: []int{exitFailed, exitInvalid}},
+		"bin/mqlab diagnose log.csv":                      {instead: "bin/mqlab diagnose examples/latencies.csv"},
+		"bin/mqlab run weak-network --quick --link lte-m": {instead: "bin/mqlab plan weak-network --quick --link lte-m --brokers mochi"},
+		"bin/mqlab run outage --quick":                    {instead: "bin/mqlab plan outage --quick --brokers mochi"},
+		"bin/mqlab link list":                             {},
+		"bin/mqlab run capacity --brokers mqtt://HOST:1883": {
+			instead: "bin/mqlab plan capacity --brokers mqtt://127.0.0.1:1883",
+		},
 		"bin/mqlab run --link lpwan --set load.rate=40/s": {instead: "bin/mqlab plan --link lpwan --set load.rate=40/s --brokers mochi"}, // run by scripts
 		"bin/mqlab run weak-network":                      {instead: "bin/mqlab plan weak-network --brokers mosquitto", needs: "mosquitto"},
 		"bin/mqlab run capacity":                          {instead: "bin/mqlab plan capacity --brokers mochi"},
@@ -74,8 +86,10 @@ var commandsOf = map[string]map[string]how{
 		"bin/mqlab diagnose examples/latencies.csv":       {},
 		"bin/mqlab check examples/published.csv":          {also: []int{exitInvalid}},
 
-		"bin/mqlab run --out before":         {flags: "--brokers mochi " + repeated},
-		"bin/mqlab run --out after":          {flags: "--brokers mochi " + repeated},
+		"bin/mqlab run --out before": {flags: "--brokers mochi " + repeated},
+		"bin/mqlab run --out after --baseline before/* --limit 'p99 not worse than baseline'": {
+			flags: "--brokers mochi " + repeated, also: []int{exitLimit},
+		},
 		"bin/mqlab compare before/* after/*": {also: []int{exitInvalid}},
 	},
 	"CONTRIBUTING.md": {
