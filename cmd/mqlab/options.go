@@ -96,6 +96,7 @@ func (f *planFlags) apply(cmd *cobra.Command, s *scenario.Scenario) error {
 	for _, assignment := range f.set {
 		s.Set(assignment)
 	}
+	s.Description = f.described(s.Description)
 	changed := cmd.Flags().Changed
 	if changed("brokers") {
 		s.Compare(f.brokers)
@@ -139,6 +140,24 @@ func (f *planFlags) apply(cmd *cobra.Command, s *scenario.Scenario) error {
 	s.CheckLimits(checkLimit)
 	s.CheckSearch(capacity.Check)
 	return nil
+}
+
+// described is the description of a scenario that flags change: the question, and what was changed, in place of values that are no
+// longer true.
+func (f *planFlags) described(description string) string {
+	var changed []string
+	if f.quick {
+		changed = append(changed, "shortened by --quick")
+	}
+	for _, assignment := range f.set {
+		key, _, _ := strings.Cut(assignment, "=")
+		changed = append(changed, key+" set") // values stand in the plan; a URL may hold a password
+	}
+	asked, rest, ok := strings.Cut(description, "? ")
+	if !ok || rest == "" || changed == nil {
+		return description
+	}
+	return asked + "? Changed: " + strings.Join(changed, ", ") + "."
 }
 
 // read returns a built-in scenario, or a file and the folder that it is in.

@@ -25,6 +25,7 @@ type group struct {
 type row struct {
 	label       string
 	cell        *summary.Cell
+	keptUp      bool   // every valid trial delivered what was offered, at an open loop
 	cores       string // which brokers and generator had, in words; "" = not known
 	comparisons map[string]*summary.Comparison
 }
@@ -45,7 +46,7 @@ func groupsOf(s *summary.Summary) []*group {
 				g = x
 			}
 		}
-		r := row{label: c.Subject.Name, cell: c, cores: coresOf(s, c), comparisons: comparisonsOf(s, c)}
+		r := row{label: c.Subject.Name, cell: c, cores: coresOf(s, c), keptUp: keptUp(s, c), comparisons: comparisonsOf(s, c)}
 		if g == nil {
 			g = &group{heading: heading(s, c), openLoop: params.Pacing != "max", comparisons: r.comparisons}
 			groups = append(groups, g)
@@ -94,6 +95,19 @@ func coresOf(s *summary.Summary, c *summary.Cell) string {
 		}
 	}
 	return ""
+}
+
+func keptUp(s *summary.Summary, c *summary.Cell) bool {
+	for i := range s.Trials {
+		t := &s.Trials[i]
+		if t.Cell != c.Cell || t.Validity == summary.Invalid {
+			continue
+		}
+		if t.Params.Pacing == "max" || t.Rates.Achieved == nil || *t.Rates.Achieved < summary.MinAchieved {
+			return false
+		}
+	}
+	return true
 }
 
 func comparisonsOf(s *summary.Summary, c *summary.Cell) map[string]*summary.Comparison {
@@ -287,6 +301,7 @@ func (g *group) sentencesOf(metric string, all bool) (points list) {
 	for _, v := range c.Verdicts {
 		switch {
 		case len(c.Groups) == 0 || v.Better != c.Groups[0][0]:
+		case metric == summary.DeliveredPer && g.keptUp(v.Worse): // who is above it hands over what was due before
 		case v.Different:
 			points = append(points, paragraph{v.Text + ".", strong})
 		case all:
@@ -302,6 +317,12 @@ func (g *group) sentencesOf(metric string, all bool) (points list) {
 		}
 	}
 	return points
+}
+
+// keptUp reports whether a subject delivered what was offered: then no other can have delivered more of it.
+func (g *group) keptUp(subject string) bool {
+	i := slices.IndexFunc(g.rows, func(r row) bool { return r.cell.Subject.Name == subject })
+	return i >= 0 && g.rows[i].keptUp
 }
 
 // levelled says in one sentence from whom the best by a metric is not told apart.

@@ -34,12 +34,14 @@ type Reason struct {
 	Text  string   `json:"text"`  // one line
 }
 
+// MinAchieved is which part of what was offered a trial must have sent, and delivered, without a warning.
+const MinAchieved = 0.95
+
 // Limits of validity.
 const (
 	maxLateness     = int64(time.Millisecond) // of the generator, at its 99th percentile; and
 	maxLatenessPart = 0.10                    // of the interval between two messages of one publisher
 	maxGeneratorCPU = 0.85                    // of the cores it was given
-	minAchieved     = 0.95                    // of what was offered
 	maxWaitFactor   = 2.0                     // of response over service time
 	maxSteal        = 0.01                    // of the machine's cores
 	maxOthers       = 0.10                    // likewise
@@ -182,7 +184,7 @@ func (t *Trial) checkAchieved(f *folded) {
 	}
 	r := &t.Rates
 	below := func(part, whole *float64) bool {
-		return part != nil && whole != nil && *whole > 0 && *part < minAchieved**whole
+		return part != nil && whole != nil && *whole > 0 && *part < MinAchieved**whole
 	}
 	if below(r.Sent, r.Offered) {
 		t.add(Warning, "achieved_sent", "sent %s of the offered rate: %s of %s", Ratio(*r.Sent / *r.Offered), Rate(*r.Sent), Rate(*r.Offered))
