@@ -169,6 +169,9 @@ func (f *diagnoseFlags) inShort(d *findings.Diagnosis) string {
 	for i := range d.Result.Findings {
 		x := &d.Result.Findings[i]
 		text := x.In(f.language).What
+		if x.Side != "" {
+			text += fmt.Sprintf(" [%s]", x.Side)
+		}
 		if x.Share > 0 {
 			text += fmt.Sprintf(", %.0f %% of the excess", x.Share*100)
 		}

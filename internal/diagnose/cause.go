@@ -10,6 +10,7 @@ const (
 	None              Cause = "none"
 	Unexplained       Cause = "unexplained"
 	TooFew            Cause = "too_few"
+	Lost              Cause = "messages_lost"      // messages never arrived; the others are fast enough
 	LoopSleep         Cause = "loop_sleep"         // the network loop runs only between sleeps
 	PollSleep         Cause = "poll_sleep"         // the client looks for messages at fixed moments
 	DelayedAck        Cause = "delayed_ack"        // Nagle's algorithm waits for an acknowledgement that the peer delays

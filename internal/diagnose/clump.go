@@ -134,7 +134,7 @@ func (s *series) heldFor(h hold) (waits, parts []int64) {
 	parts = make([]int64, len(s.messages))
 	for _, c := range s.clumps() {
 		wait := c.oldest
-		if !h.holds(wait) {
+		if !h.holds(wait) && !h.holds(s.period) { // where messages are sent so far apart, silence is no wait
 			wait = c.before
 		}
 		if c.oldest <= s.slow || !h.holds(wait) {

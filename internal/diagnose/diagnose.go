@@ -123,9 +123,27 @@ func (r *Result) Verdict() Cause { return r.Findings[0].Cause }
 // fewest is how many messages a diagnosis needs: of fewer, a percentile is one message.
 const fewest = 50
 
-// Diagnose finds the causes, the largest share first.
+// Diagnose finds the causes, the largest share first. Where the path is not known and nothing fits, the fastest messages are taken for the
+// path: what fits then is told, with what was assumed.
 func Diagnose(in *Input) *Result {
 	s := newSeries(in)
+	r := s.diagnose()
+	fastest := at(s.sorted, 0.05)
+	if in.Floor > 0 || r.Verdict() != Unexplained || fastest <= s.floor {
+		return r
+	}
+	assumed := *in
+	assumed.Floor = time.Duration(fastest)
+	again, key := newSeries(&assumed).diagnose(), "floor_assumed"
+	if v := again.Verdict(); v == Unexplained || v == None {
+		again, key = r, "floor_unknown"
+	}
+	again.Findings[0].Evidence = append(again.Findings[0].Evidence, Evidence{key, []any{ns(fastest)}})
+	return again
+}
+
+func (s *series) diagnose() *Result {
+	in := s.in
 	r := s.result()
 	r.Undecided = undecided(in)
 	if len(s.messages) < fewest {
@@ -135,7 +153,7 @@ func Diagnose(in *Input) *Result {
 	}
 	skew := clockSkew(s)
 	if s.quiet() {
-		r.Findings = append(skew, s.none())
+		r.Findings = append(skew, s.untroubled()...)
 		return r
 	}
 	findings := s.mechanisms()
@@ -150,7 +168,7 @@ func Diagnose(in *Input) *Result {
 	r.Unexplained = s.unexplained()
 	if len(findings) == 0 {
 		if s.steady() {
-			findings = append(findings, s.none())
+			findings = s.untroubled()
 		} else {
 			findings = append(findings, s.unexplainedFinding())
 		}

@@ -43,7 +43,7 @@ func printed(t *testing.T) map[string]words {
 	for _, l := range summary.Limiters {
 		p["bottlenecks"] = append(p["bottlenecks"], string(l))
 	}
-	for _, c := range append(diagnose.Causes(), diagnose.None, diagnose.Unexplained, diagnose.TooFew) {
+	for _, c := range append(diagnose.Causes(), diagnose.None, diagnose.Unexplained, diagnose.TooFew, diagnose.Lost) {
 		p["causes"] = append(p["causes"], string(c))
 	}
 	p["sources"] = constants(t, "../diagnose/diagnose.go", "")
