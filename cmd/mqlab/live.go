@@ -26,7 +26,9 @@ type live struct {
 	response  *hist.Hist
 	expected  uint64
 	delivered uint64
-	rate      float64
+	rate      float64       // of the last window
+	inMeasure uint64        // deliveries of the measure windows so far
+	measured  time.Duration // how long these were
 }
 
 func newLive(w io.Writer, p *plan.Plan) *live {
@@ -58,7 +60,8 @@ func (l *live) more(n int) { l.trials += n }
 func (l *live) begin(t plan.Trial) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.trial, l.response, l.expected, l.delivered, l.rate = t, hist.New(), 0, 0, 0
+	l.trial, l.response, l.expected, l.delivered = t, hist.New(), 0, 0
+	l.rate, l.inMeasure, l.measured = 0, 0, 0
 	if l.over {
 		l.show("starting")
 	}
@@ -89,6 +92,8 @@ func (l *live) window(w *ledger.Window) {
 	}
 	if w.Phase == "measure" && w.End > w.Start {
 		l.rate = float64(w.InWindow.Delivered) / time.Duration(w.End-w.Start).Seconds()
+		l.inMeasure += w.InWindow.Delivered
+		l.measured = max(l.measured, time.Duration(w.End))
 	}
 	if l.over {
 		l.show(w.Phase)
@@ -99,6 +104,9 @@ func (l *live) window(w *ledger.Window) {
 func (l *live) end(r *run.TrialRecord) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if l.measured > 0 { // the last window may be no more than the rest of a second
+		l.rate = float64(l.inMeasure) / l.measured.Seconds()
+	}
 	state := string(r.State)
 	if r.Failure != "" {
 		state = "failed: " + r.Failure

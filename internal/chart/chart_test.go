@@ -83,8 +83,8 @@ func examples() map[string]string {
 		"saturation": (&Saturation{
 			Labels: Labels{"Saturation", "Two subjects."}, Latency: "response p99",
 			Paths: []Path{
-				{"nats", []Load{{10000, 10000, 100e3}, {20000, 20000, 110e3}, {40000, 39500, 400e3}, {80000, 47000, 80e6}}, 45000},
-				{"mosquitto", []Load{{10000, 10000, 150e3}, {20000, 19900, 2e6}, {40000, 22000, math.NaN()}, {80000, 20000, math.NaN()}}, 21000},
+				{"nats", []Load{{10000, 10000, 100e3}, {20000, 20000, 110e3}, {40000, 39500, 400e3}, {80000, 47000, 80e6}}, 40000, 45000, Point{80000, 47000}},
+				{"mosquitto", []Load{{10000, 10000, 150e3}, {20000, 19900, 2e6}, {40000, 22000, math.NaN()}, {80000, 20000, math.NaN()}}, 10000, 21000, Point{40000, 22000}},
 			},
 		}).SVG(),
 	}
@@ -170,7 +170,7 @@ func TestNothingToDraw(t *testing.T) {
 		"heat map":    (&HeatMap{Columns: []Column{{From: 0, To: 1}}}).SVG(),
 		"timeline":    (&Timeline{Series: []Series{{"a", []Point{{1, nan}}}}}).SVG(),
 		"bars":        (&Bars{Bars: []Bar{{"a", nan, nan, nan, "lost"}}}).SVG(),
-		"saturation":  (&Saturation{Paths: []Path{{"a", nil, nan}}}).SVG(),
+		"saturation":  (&Saturation{Paths: []Path{{"a", nil, nan, nan, Point{nan, nan}}}}).SVG(),
 	} {
 		if svg != "" {
 			t.Errorf("%s: drew %s", name, svg)
@@ -345,7 +345,8 @@ func FuzzCharts(f *testing.F) {
 			(&HeatMap{Labels: l, Y: y, Columns: []Column{{a, b, buckets}, {b, c, buckets}}, Phases: phases, Marks: marks, From: a, To: c}).SVG(),
 			(&Timeline{Labels: l, Y: y, Series: []Series{{name, points}, {"o", points}}, Phases: phases, Marks: marks, Most: b}).SVG(),
 			(&Bars{Labels: l, X: y, Higher: n%2 == 0, Bars: []Bar{{name, a, b, c, name}, {"b", b, a, c, ""}}}).SVG(),
-			(&Saturation{l, name, []Path{{name, loads, a}}}).SVG(),
+			(&Saturation{l, name, Axis{}, []Path{{name, loads, a, b, Point{b, c}}}}).SVG(),
+			(&Saturation{l, name, y, []Path{{name, loads, b, a, Point{c, a}}}}).SVG(),
 			(&Stack{l, y, []string{name, "b"}, []Pile{{name, []float64{a, b, c}, name}, {"o", nil, ""}}}).SVG(),
 			(&Jitter{l, y, []Reach{{a, b, c, a, b, true}, {0, 1, a, b, c, false}}, []Bin{{a, b, c}, {b, c, a}}, []Level{{a, name}, {b, name}}, marks}).SVG(),
 			(&Correlogram{l, a, []float64{a, b, c}, b, []Level{{c, name}}}).SVG(),

@@ -39,14 +39,14 @@ func (d *document) found(found []capacity.Result) {
 }
 
 func answerTable(found []capacity.Result) *table {
-	t := &table{head: []string{"", "sustainable", "between", "sustained/s", "peak/s", "knee", "ended by", "probes"}, left: 1}
+	t := &table{head: []string{"", "sustainable", "between", "sustained/s", "peak/s", "peak at", "knee", "ended by", "probes"}, left: 1}
 	for i := range found {
 		r := &found[i]
 		between := unknown
 		if r.Low != nil && r.High != nil {
 			between = summary.Range(r.Text(r.Low), r.Text(r.High))
 		}
-		t.row(r.Name(), r.Text(r.Sustainable), between, numberOf(r.Delivered), numberOf(r.Peak), r.Text(r.Knee), r.EndedBy(), fmt.Sprint(len(r.Probes)))
+		t.row(r.Name(), r.Text(r.Sustainable), between, numberOf(r.Delivered), numberOf(r.Peak), r.Text(r.PeakAt), r.Text(r.Knee), r.EndedBy(), fmt.Sprint(len(r.Probes)))
 	}
 	if c := slices.Index(t.head, "sustained/s"); found[0].Vary == plan.VaryRate {
 		t.drop(c) // it says the same
@@ -160,25 +160,54 @@ func (p *page) foundCharts() {
 func saturation(found []capacity.Result) figure {
 	c := chart.Saturation{Latency: "response p99"}
 	c.Title = "Delivered per second and response p99, by what was offered per second"
+	axis, ofValue := loadAxis(&found[0])
+	if ofValue {
+		c.Load, c.Title = axis, "Delivered per second and response p99, by "+axis.Name
+	}
 	var words []string
 	for i := range found {
-		r := &found[i]
-		path := chart.Path{Name: r.Name(), Knee: none}
-		for _, v := range r.Values() {
-			if v.Offered == nil || v.Delivered == nil {
-				continue
-			}
-			path.Loads = append(path.Loads, chart.Load{Offered: *v.Offered, Delivered: *v.Delivered, P99: orNone(v.P99)})
-			if r.Knee != nil && v.Value == *r.Knee {
-				path.Knee = *v.Offered
-			}
-		}
-		slices.SortFunc(path.Loads, func(a, b chart.Load) int { return cmp.Compare(a.Offered, b.Offered) })
-		c.Paths = append(c.Paths, path)
-		words = append(words, r.Sentence())
+		c.Paths = append(c.Paths, pathOf(&found[i], ofValue))
+		words = append(words, found[i].Sentence())
 	}
 	c.Desc = sentence(words)
-	return figure{c.SVG(), c.Title + "; a vertical line marks the knee"}
+	return figure{c.SVG(), c.Title + "; a solid vertical line marks what is sustained, a dotted one the knee, a ring the peak"}
+}
+
+// loadAxis is the axis of what was searched, and whether a chart needs it: what was offered does not grow with the size of messages,
+// nor with connections that carry one load.
+func loadAxis(r *capacity.Result) (a chart.Axis, needed bool) {
+	a = chart.Axis{Name: r.Noun(), Value: func(v float64) string { return r.Text(&v) }}
+	if r.Vary == plan.VaryPayload {
+		a.Ticks = chart.Bytes
+	}
+	return a, r.Vary == plan.VaryPayload || r.Vary == plan.VaryConnections
+}
+
+// pathOf is a search as a path of a chart: by the values that were searched, or by what was offered.
+func pathOf(r *capacity.Result, ofValue bool) chart.Path {
+	path := chart.Path{Name: r.Name(), Sustainable: none, Knee: none, Peak: chart.Point{X: none, Y: none}}
+	for _, v := range r.Values() {
+		if v.Offered == nil || v.Delivered == nil {
+			continue
+		}
+		at := *v.Offered
+		if ofValue {
+			at = v.Value
+		}
+		is := func(x *float64) bool { return x != nil && *x == v.Value }
+		path.Loads = append(path.Loads, chart.Load{At: at, Delivered: *v.Delivered, P99: orNone(v.P99)})
+		if is(r.Sustainable) {
+			path.Sustainable = at
+		}
+		if is(r.Knee) {
+			path.Knee = at
+		}
+		if is(r.PeakAt) {
+			path.Peak = chart.Point{X: at, Y: *r.Peak}
+		}
+	}
+	slices.SortFunc(path.Loads, func(a, b chart.Load) int { return cmp.Compare(a.At, b.At) })
+	return path
 }
 
 func numberOf(v *float64) string {
