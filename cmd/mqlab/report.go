@@ -146,7 +146,7 @@ func (f *reportFlags) write(out io.Writer, s *summary.Summary, r *run.Run, o rep
 
 // writeHTML writes the page whose words are explained.
 func writeHTML(out io.Writer, s *summary.Summary, r *run.Run, o report.Options) error {
-	return report.HTMLExplained(out, s, r, o, func(word string) string {
+	return report.HTML(out, s, r, o, func(word string) string {
 		text, _ := explain.Text(word)
 		return text
 	})

@@ -49,13 +49,9 @@ func TestMeter(t *testing.T) {
 
 func TestRadios(t *testing.T) {
 	for _, r := range Radios() {
-		found, ok := findRadio(r.Name)
-		if !ok || found != r || r.Tail <= 0 || r.SetUp <= 0 || r.Source == "" {
+		if r.Name == "" || r.Tail <= 0 || r.SetUp <= 0 || r.Source == "" {
 			t.Errorf("%+v", r)
 		}
-	}
-	if _, ok := findRadio("wimax"); ok {
-		t.Error("wimax")
 	}
 }
 

@@ -8,7 +8,6 @@ package energy
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 )
 
@@ -40,16 +39,6 @@ func Radios() []Radio {
 			"promotion and tail as measured by Huang et al., A Close Examination of Performance and Power Characteristics of 4G LTE Networks, MobiSys 2012",
 		},
 	}
-}
-
-// findRadio returns the built-in model of this name.
-func findRadio(name string) (Radio, bool) {
-	all := Radios()
-	i := slices.IndexFunc(all, func(r Radio) bool { return r.Name == name })
-	if i < 0 {
-		return Radio{}, false
-	}
-	return all[i], true
 }
 
 // errOrder is a packet whose time is before that of the one before.

@@ -45,7 +45,7 @@ func TestSearches(t *testing.T) {
 		}
 	}
 	var page bytes.Buffer
-	if err := HTML(&page, s, r, o); err != nil {
+	if err := HTML(&page, s, r, o, nil); err != nil {
 		t.Fatal(err)
 	}
 	doc := parse(t, page.String())

@@ -10,14 +10,9 @@ import (
 )
 
 // HTML writes the report as one page that needs nothing else: no network, no script to be read, light or dark as the reader
-// likes. Its figures are those of the summary; r, the run that s is the summary of, gives the charts their windows.
-func HTML(w io.Writer, s *summary.Summary, r *run.Run, o Options) error {
-	return HTMLExplained(w, s, r, o, nil)
-}
-
-// HTMLExplained is HTML with texts for the words on the page: column names, rows of times and reasons. Explain returns ""
-// where there is nothing to say.
-func HTMLExplained(w io.Writer, s *summary.Summary, r *run.Run, o Options, explain func(word string) string) error {
+// likes. Its figures are those of the summary; r, the run that s is the summary of, gives the charts their windows. explain has the
+// texts for words on the page (column names, rows of times, reasons), "" where there is nothing to say; nil = for none.
+func HTML(w io.Writer, s *summary.Summary, r *run.Run, o Options, explain func(word string) string) error {
 	return writeHTML(w, buildHTML(s, r, &o), explain)
 }
 

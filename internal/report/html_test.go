@@ -20,7 +20,7 @@ import (
 func renderHTML(t *testing.T, r *run.Run) string {
 	t.Helper()
 	var b bytes.Buffer
-	if err := HTML(&b, summary.Of(r), r, Options{Dir: "runs/x"}); err != nil {
+	if err := HTML(&b, summary.Of(r), r, Options{Dir: "runs/x"}, nil); err != nil {
 		t.Fatal(err)
 	}
 	return b.String()
@@ -191,7 +191,7 @@ func TestHTMLIsInert(t *testing.T) {
 		}
 	}
 	var b bytes.Buffer
-	if err := HTMLExplained(&b, summary.Of(r), r, Options{Dir: evil}, func(string) string { return evil }); err != nil {
+	if err := HTML(&b, summary.Of(r), r, Options{Dir: evil}, func(string) string { return evil }); err != nil {
 		t.Fatal(err)
 	}
 	page := b.String()
@@ -213,7 +213,7 @@ func TestHTMLWords(t *testing.T) {
 		}
 		return ""
 	}
-	if err := HTMLExplained(&b, summary.Of(r), r, Options{}, explain); err != nil {
+	if err := HTML(&b, summary.Of(r), r, Options{}, explain); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
@@ -252,7 +252,7 @@ func TestHTMLShowsPauses(t *testing.T) {
 
 func TestHTMLWriteErrorIsReturned(t *testing.T) {
 	r := runtest.Write(t, "stall", stall(nil))
-	if err := HTML(brokenWriter{}, summary.Of(r), r, Options{}); err == nil {
+	if err := HTML(brokenWriter{}, summary.Of(r), r, Options{}, nil); err == nil {
 		t.Error("no error")
 	}
 }

@@ -35,7 +35,7 @@ func TestLimitsInEveryFormat(t *testing.T) {
 		outputs[format] = render(t, format, s, o)
 	}
 	var page, junit bytes.Buffer
-	if err := HTML(&page, s, r, o); err != nil {
+	if err := HTML(&page, s, r, o, nil); err != nil {
 		t.Fatal(err)
 	}
 	outputs["html"] = regexp.MustCompile(`<[^>]*>`).ReplaceAllString(page.String(), " ")

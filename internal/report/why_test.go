@@ -60,7 +60,7 @@ func TestWhy(t *testing.T) {
 		t.Error("a healthy subject is told of")
 	}
 	var page bytes.Buffer
-	if err := HTML(&page, s, r, Options{Language: "zh"}); err != nil {
+	if err := HTML(&page, s, r, Options{Language: "zh"}, nil); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{`id="why-it-was-slow"`, "<details open><summary>mochi (trials 1, 4, 5): ", "The figures are those of trial 1.", "how to verify"} {
