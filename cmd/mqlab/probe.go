@@ -87,7 +87,10 @@ func (f *probeFlags) probe(cmd *cobra.Command, text string) error {
 
 // ask starts the broker, if it is one of ours, and probes it.
 func ask(ctx context.Context, s plan.Subject, o probe.Options) (r *probe.Report, err error) {
-	if f := broker.Find(ctx, s); !f.OK {
+	switch f := broker.Find(ctx, s); {
+	case ctx.Err() != nil: // it may have ended the looking
+		return nil, fmt.Errorf("probe %s: %w", s.Name, context.Cause(ctx))
+	case !f.OK:
 		return nil, errors.New(f.Why)
 	}
 	g, err := guard.Start()
@@ -109,6 +112,9 @@ func ask(ctx context.Context, s plan.Subject, o probe.Options) (r *probe.Report,
 		}
 	}
 	r, err = probe.Run(ctx, s, instance.URL, o)
+	if err != nil && ctx.Err() != nil {
+		err = context.Cause(ctx) // whatever it met with then
+	}
 	if err != nil {
 		return nil, fmt.Errorf("probe %s: %w", s.Name, err)
 	}

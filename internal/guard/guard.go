@@ -65,6 +65,9 @@ func Start() (*Guard, error) {
 	// The name must not be that of the lab: "killall -9 mqlab" shall leave the guard to do its work.
 	cmd.Args = []string{"lab-guard", Verb}
 	cmd.Dir = os.TempDir()
+	if info, err := os.Stat(cmd.Dir); err != nil || !info.IsDir() {
+		return nil, fmt.Errorf("there is no folder %s for temporary files: set TMPDIR to one that is there", cmd.Dir)
+	}
 	proctree.Detach(cmd)
 	g := &Guard{cmd: cmd, held: newRegistry(), markers: make(map[int]string)}
 	if g.in, err = cmd.StdinPipe(); err != nil {

@@ -162,3 +162,13 @@ func TestRegistryForgets(t *testing.T) {
 		t.Errorf("registry = %+v", r)
 	}
 }
+
+// TestNoTemporaryFolder: a missing folder for temporary files is named, rather than what cannot be done without it.
+func TestNoTemporaryFolder(t *testing.T) {
+	missing := filepath.Join(t.TempDir(), "missing")
+	t.Setenv("TMPDIR", missing)
+	t.Setenv("TMP", missing) // Windows
+	if _, err := Start(); err == nil || !strings.HasPrefix(err.Error(), "there is no folder "+missing) {
+		t.Error(err)
+	}
+}
