@@ -147,13 +147,15 @@ func (s *Scenario) Points() ([]Point, Errors) {
 	return points, problems
 }
 
-// expand multiplies the points by the values of the axis.
+// expand multiplies the points by the values of the axis. One value tells no points apart, and is not in their names.
 func (a Axis) expand(points []Point) []Point {
 	var product []Point
 	for _, p := range points {
 		for _, v := range a.Values {
 			q := p
-			q.Set = append(slices.Clip(p.Set), Assignment{a.Key, v.Text})
+			if len(a.Values) > 1 {
+				q.Set = append(slices.Clip(p.Set), Assignment{a.Key, v.Text})
+			}
 			q.at = map[string]Pos{a.path: v.At}
 			for key, pos := range p.at {
 				q.at[key] = pos

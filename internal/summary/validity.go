@@ -90,6 +90,9 @@ func (t *Trial) checkEnd(f *folded) {
 		t.add(Invalid, "broker_exited", "the broker ended during the trial: %s", oneLine(c.BrokerExited, ""))
 	}
 	for _, d := range f.rec.Damage {
+		if c.Interrupted { // it had no time to write what is missing
+			break
+		}
 		t.add(Invalid, "damaged", "the run folder is damaged: %s", oneLine(d, ""))
 	}
 }
