@@ -128,8 +128,8 @@ func TestPoints(t *testing.T) {
 		}
 	}
 	want := []string{
-		"load.payload=1KiB load.qos=0 ", "load.payload=1KiB load.qos=1 load.publishers=4 ",
-		"load.payload=2KiB load.qos=0 ", "load.payload=2KiB load.qos=1 load.publishers=4 ",
+		"load.payload=1KiB load.qos=0 ", "load.payload=1KiB load.qos=1 ",
+		"load.payload=2KiB load.qos=0 ", "load.payload=2KiB load.qos=1 ",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
