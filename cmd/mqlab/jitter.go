@@ -214,6 +214,10 @@ func (f *jitterFlags) together(s *jitter.Suite) error {
 			}
 		}
 	}
+	encrypted := func(c jitter.Case) bool { return strings.HasPrefix(c.Broker, "mqtts://") }
+	if f.ca != "" && !slices.ContainsFunc(s.Cases, encrypted) {
+		return usageError("--ca is for a broker elsewhere with TLS: give --broker mqtts://host:port")
+	}
 	return nil
 }
 

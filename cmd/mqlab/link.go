@@ -71,6 +71,9 @@ func (f *linkFlags) options(profile string, outside bool) (emulate.Options, erro
 	if !slices.Contains(emulate.Backends(), f.backend) {
 		return emulate.Options{}, usageError("there is no backend %q; %s", f.backend, scenario.Suggest(f.backend, emulate.Backends()))
 	}
+	if f.toxiproxy != "" && f.backend != emulate.Toxiproxy {
+		return emulate.Options{}, usageError("--toxiproxy is for --backend toxiproxy, not for %s", f.backend)
+	}
 	return emulate.Options{
 		Config:  link.Config{Profile: p, Seed: 1, CongestionControl: f.congestion},
 		Backend: f.backend, Outside: outside, Toxiproxy: f.toxiproxy,

@@ -201,7 +201,7 @@ func (s *source) resolve(ctx context.Context) (*plan.Plan, error) {
 	o := plan.Options{
 		Seed:      rand.Uint64() >> 11, // exact in every JSON reader
 		Installed: func(subject plan.Subject) bool { return broker.Find(ctx, subject).OK },
-		Version:   func(subject plan.Subject) string { return broker.Find(ctx, subject).Version },
+		Version:   versions(ctx),
 		ReadFile:  func(name string) ([]byte, error) { return readAtMost(s.beside(name), maxPayload) },
 		Unfit:     unfit(facts),
 		Sockets:   facts.Sockets(),
@@ -226,6 +226,19 @@ func (s *source) resolve(ctx context.Context) (*plan.Plan, error) {
 		t.Params.PayloadFile = s.beside(t.Params.PayloadFile)
 	}
 	return p, nil
+}
+
+// versions tells those of installed brokers, each of which is asked once.
+func versions(ctx context.Context) func(plan.Subject) string {
+	known := map[string]string{}
+	return func(s plan.Subject) string {
+		v, asked := known[s.Broker]
+		if !asked {
+			v = broker.Find(ctx, s).Version
+			known[s.Broker] = v
+		}
+		return v
+	}
 }
 
 // maxPayload is more than any broker takes as one message: MQTT has room for 256 MiB.
