@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/mqlab/mqlab/internal/capacity"
 	"github.com/mqlab/mqlab/internal/report"
 	"github.com/mqlab/mqlab/internal/run"
 	"github.com/mqlab/mqlab/internal/summary"
@@ -61,12 +62,33 @@ guarantee or machine, or nothing valid; the reason is told.`,
 			if err != nil {
 				return exitError{exitInvalid, notComparable(err)}
 			}
-			return report.WriteAcross(out, format, a, report.Options{Color: colours(out)})
+			changes, err := capacityChanges(opened, runs)
+			if err != nil {
+				return err
+			}
+			return report.WriteAcross(out, format, a, report.Options{Color: colours(out), Changes: changes})
 		},
 	}
 	cmd.Flags().StringVar(&format, "format", "text", "one of "+strings.Join(report.AcrossFormats, ", "))
 	cmd.Flags().BoolVar(&anyHost, "across-hosts", false, "compare runs of different machines, too")
 	return cmd
+}
+
+// capacityChanges compares the searches of every later run with those of the first; nil where a run is none.
+func capacityChanges(runs []*run.Run, summaries []*summary.Summary) (all []capacity.Change, err error) {
+	var first []capacity.Result
+	for i, r := range runs {
+		found, err := capacity.Of(summaries[i], &r.Manifest.Plan)
+		if err != nil || found == nil {
+			return nil, err
+		}
+		if i == 0 {
+			first = found
+			continue
+		}
+		all = append(all, capacity.Changes(first, found, [2]string{"A", string(rune('A' + i))})...)
+	}
+	return all, nil
 }
 
 // notComparable puts every reason on one line.

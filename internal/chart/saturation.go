@@ -116,7 +116,7 @@ func (c *canvas) marked(y float64, paths []Path) float64 {
 	}{
 		{"sustainable", "sustained", func(p *Path) float64 { return p.Sustainable }},
 		{"knee of p99", "knee", func(p *Path) float64 { return p.Knee }},
-		{"peak, whatever limits it kept", "peak", func(p *Path) float64 { return p.Peak.Y }},
+		{"peak", "peak", func(p *Path) float64 { return p.Peak.Y }},
 	} {
 		if has(m.of) {
 			words, classes = append(words, m.words), append(classes, m.class)

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/mqlab/mqlab/internal/capacity"
 	"github.com/mqlab/mqlab/internal/summary"
 )
 
@@ -18,11 +19,14 @@ var AcrossFormats = []string{"text", "json", "markdown"}
 func WriteAcross(w io.Writer, format string, a *summary.Across, o Options) error {
 	switch format {
 	case "text":
-		return writeText(w, buildAcross(a), o.Color)
+		return writeText(w, buildAcross(a, o.Changes), o.Color)
 	case "markdown":
-		return writeMarkdown(w, buildAcross(a))
+		return writeMarkdown(w, buildAcross(a, o.Changes))
 	case "json":
-		return WriteJSON(w, a)
+		return WriteJSON(w, struct {
+			*summary.Across
+			Capacities []capacity.Change `json:"capacities,omitempty"`
+		}{a, o.Changes})
 	}
 	return fmt.Errorf("unknown format %q: there are %s", format, strings.Join(AcrossFormats, ", "))
 }
@@ -36,7 +40,8 @@ func WriteJSON(w io.Writer, v any) error {
 }
 
 // buildAcross makes the document: what differs besides the results, then the verdicts, then what they rest on.
-func buildAcross(a *summary.Across) *document {
+// Of searches it is about what is sustained; what single values were like in both runs is in JSON.
+func buildAcross(a *summary.Across, changes []capacity.Change) *document {
 	labels := make([]string, len(a.Runs))
 	for i := range a.Runs {
 		labels[i] = a.Runs[i].Label
@@ -46,21 +51,41 @@ func buildAcross(a *summary.Across) *document {
 	d.differences(a, labels)
 	groups := groupsOf(&summary.Summary{Trials: a.Trials, Cells: a.Cells, Comparisons: a.Comparisons})
 	v := d.section("Verdict")
-	v.verdicts(groups)
-	if len(a.NotCompared) > 0 {
+	if len(changes) > 0 {
+		v.changes(changes)
+	} else {
+		v.verdicts(groups)
+	}
+	if len(a.NotCompared) > 0 && len(changes) == 0 {
 		var points list
 		for _, text := range a.NotCompared {
 			points = append(points, paragraph{"not compared: " + text, caution})
 		}
 		v.add(points)
 	}
-	d.whyAcross(a)
-	for _, g := range groups {
-		d.group(g, len(groups) > 1)
-		d.last().add(g.byMetric())
+	if len(changes) == 0 {
+		d.whyAcross(a)
+		for _, g := range groups {
+			d.group(g, len(groups) > 1)
+			d.last().add(g.byMetric())
+		}
 	}
 	d.sections = slices.DeleteFunc(d.sections, func(s *section) bool { return len(s.blocks) == 0 })
 	return d
+}
+
+// changes says what became of capacities.
+func (sec *section) changes(all []capacity.Change) {
+	var points list
+	for i := range all {
+		st := strong
+		if v := all[i].Verdict; v == capacity.NotComplete || v == capacity.OtherSearch {
+			st = caution
+		}
+		points = append(points, paragraph{all[i].Text + ".", st})
+	}
+	sec.add(points)
+	sec.say(plain, "A capacity is called changed only where the intervals of the two searches lie apart. They are of one search each: repeat both where it matters.")
 }
 
 func (d *document) runs(a *summary.Across) {

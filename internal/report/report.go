@@ -26,6 +26,7 @@ type Options struct {
 	Gate *gate.Gate // what came of the run's limits; nil if it has none
 
 	Searches []capacity.Result // what a run of searches found; nil for any other run
+	Changes  []capacity.Change // of WriteAcross: what became of capacities; nil where not all runs are searches
 }
 
 func (o *Options) language() string { return cmp.Or(o.Language, "en") }
