@@ -3,12 +3,10 @@ package probe
 import (
 	"context"
 	"crypto/tls"
-	"crypto/x509"
 	"encoding/binary"
 	"fmt"
 	"net"
 	"net/url"
-	"os"
 	"strings"
 	"time"
 
@@ -16,7 +14,7 @@ import (
 	"github.com/mqlab/mqlab/internal/netns"
 	"github.com/mqlab/mqlab/internal/plan"
 	"github.com/mqlab/mqlab/internal/proto"
-	"github.com/mqlab/mqlab/internal/proto/nats"
+	"github.com/mqlab/mqlab/internal/secure"
 	"github.com/mqlab/mqlab/internal/websocket"
 )
 
@@ -54,7 +52,7 @@ func newLab(s plan.Subject, address string, o *Options) (*lab, error) {
 	scheme, _ := plan.LookupScheme(u.Scheme)
 	if scheme.Encrypted {
 		l.clear = s.Protocol == plan.NATS || s.Protocol == plan.JetStream
-		l.tls, err = tlsConfig(s.TLS, u.Hostname())
+		l.tls, err = secure.Config(s.TLS, u.Hostname())
 	}
 	if scheme.WebSocket {
 		if l.path = u.Path; l.path == "" {
@@ -137,76 +135,21 @@ func (l *lab) dial(ctx context.Context) (net.Conn, *net.TCPConn, error) {
 func (l *lab) encrypt(ctx context.Context, conn net.Conn) (net.Conn, error) {
 	var said []byte
 	if l.clear {
-		var err error
-		if said, err = greeting(conn); err != nil {
+		err := conn.SetReadDeadline(time.Now().Add(patience))
+		if err == nil {
+			said, err = secure.Greeting(conn)
+		}
+		if err != nil {
 			_ = conn.Close()
-			return nil, err
+			return nil, fmt.Errorf("greeting: %w", err)
 		}
 	}
-	secure := tls.Client(conn, l.tls)
-	if err := secure.HandshakeContext(ctx); err != nil {
+	encrypted := tls.Client(conn, l.tls)
+	if err := encrypted.HandshakeContext(ctx); err != nil {
 		_ = conn.Close()
 		return nil, fmt.Errorf("TLS: %w", err)
 	}
-	return &greeted{secure, said}, nil
-}
-
-// greeted is a connection whose first bytes have been read already.
-type greeted struct {
-	net.Conn
-	said []byte
-}
-
-func (g *greeted) Read(b []byte) (int, error) {
-	if len(g.said) == 0 {
-		return g.Conn.Read(b)
-	}
-	n := copy(b, g.said)
-	g.said = g.said[n:]
-	return n, nil
-}
-
-// greeting reads what a NATS server says before TLS.
-func greeting(conn net.Conn) (said []byte, err error) {
-	if err := conn.SetReadDeadline(time.Now().Add(patience)); err != nil {
-		return nil, err
-	}
-	buf := make([]byte, 4096)
-	for {
-		n, err := conn.Read(buf)
-		if err != nil {
-			return nil, fmt.Errorf("greeting: %w", err)
-		}
-		said = append(said, buf[:n]...)
-		if end, _, err := nats.Greeting(said); end > 0 || err != nil {
-			return said, err
-		}
-	}
-}
-
-// tlsConfig loads what t names.
-func tlsConfig(t plan.TLS, host string) (*tls.Config, error) {
-	c := &tls.Config{ServerName: host, InsecureSkipVerify: t.SkipVerify, MinVersion: tls.VersionTLS12} //nolint:gosec // only by an explicit flag that the report shows
-	if t.ServerName != "" {
-		c.ServerName = t.ServerName
-	}
-	if t.CAFile != "" {
-		pem, err := os.ReadFile(t.CAFile)
-		if err != nil {
-			return nil, fmt.Errorf("CA file: %w", err)
-		}
-		if c.RootCAs = x509.NewCertPool(); !c.RootCAs.AppendCertsFromPEM(pem) {
-			return nil, fmt.Errorf("CA file: %s holds no certificate in PEM form", t.CAFile)
-		}
-	}
-	if t.CertFile != "" || t.KeyFile != "" {
-		pair, err := tls.LoadX509KeyPair(t.CertFile, t.KeyFile)
-		if err != nil {
-			return nil, fmt.Errorf("client certificate: %w", err)
-		}
-		c.Certificates = []tls.Certificate{pair}
-	}
-	return c, nil
+	return &secure.Greeted{Conn: encrypted, Said: said}, nil
 }
 
 // Payloads begin with a magic number and a sequence number, which tells our messages apart and one from the other.

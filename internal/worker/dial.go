@@ -18,7 +18,7 @@ import (
 	"github.com/mqlab/mqlab/internal/engine"
 	"github.com/mqlab/mqlab/internal/netns"
 	"github.com/mqlab/mqlab/internal/plan"
-	"github.com/mqlab/mqlab/internal/proto/nats"
+	"github.com/mqlab/mqlab/internal/secure"
 	"github.com/mqlab/mqlab/internal/websocket"
 )
 
@@ -55,12 +55,12 @@ func (w *Local) newDialer(where netns.Place, url, protocol string) (*dialer, err
 		return nil, err
 	}
 	if end.secure {
-		if d.tls, err = tlsConfig(w.share.Trial.Subject.TLS, end.host); err != nil {
+		if d.tls, err = secure.Config(w.share.Trial.Subject.TLS, end.host); err != nil {
 			return nil, err
 		}
 		encrypt(d.tls, &p.Connect.TLS)
 		if protocol == plan.NATS || protocol == plan.JetStream {
-			d.greeting, d.tlsFirst = natsGreeting, new(atomic.Bool)
+			d.greeting, d.tlsFirst = secure.Greeting, new(atomic.Bool)
 		}
 	}
 	if end.webSocket {
@@ -172,41 +172,6 @@ func (d *dialer) establish(ctx context.Context, start int64) (engine.Dialled, er
 	return got, nil
 }
 
-// greeted is a connection whose first bytes have been read already.
-type greeted struct {
-	net.Conn
-	said []byte
-}
-
-func (g *greeted) Read(b []byte) (int, error) {
-	if len(g.said) == 0 {
-		return g.Conn.Read(b)
-	}
-	n := copy(b, g.said)
-	g.said = g.said[n:]
-	return n, nil
-}
-
-// NetConn returns the connection below.
-func (g *greeted) NetConn() net.Conn { return g.Conn }
-
-// natsGreeting reads INFO, which NATS servers send before TLS.
-func natsGreeting(conn net.Conn) ([]byte, error) {
-	var said []byte
-	buf := make([]byte, 4<<10)
-	for {
-		n, err := conn.Read(buf)
-		if err != nil {
-			return nil, err
-		}
-		said = append(said, buf[:n]...)
-		end, _, err := nats.Greeting(said)
-		if err != nil || end > 0 {
-			return said, err
-		}
-	}
-}
-
 // connectError words why a connection could not be made. Trying again helps only where the cause was passing.
 type connectError struct {
 	text    string
@@ -287,30 +252,4 @@ func (d *dialer) explainTLS(err error) error {
 		e.text = prefix + err.Error()
 	}
 	return e
-}
-
-// tlsConfig loads what t names.
-func tlsConfig(t plan.TLS, host string) (*tls.Config, error) {
-	cfg := &tls.Config{ServerName: host, InsecureSkipVerify: t.SkipVerify, MinVersion: tls.VersionTLS12} //nolint:gosec // only by an explicit flag that the report shows
-	if t.ServerName != "" {
-		cfg.ServerName = t.ServerName
-	}
-	if t.CAFile != "" {
-		pem, err := os.ReadFile(t.CAFile)
-		if err != nil {
-			return nil, fmt.Errorf("tls.ca_file: %w", err)
-		}
-		cfg.RootCAs = x509.NewCertPool()
-		if !cfg.RootCAs.AppendCertsFromPEM(pem) {
-			return nil, fmt.Errorf("tls.ca_file: %s holds no certificate in PEM form", t.CAFile)
-		}
-	}
-	if t.CertFile != "" || t.KeyFile != "" {
-		pair, err := tls.LoadX509KeyPair(t.CertFile, t.KeyFile)
-		if err != nil {
-			return nil, fmt.Errorf("tls.cert_file, tls.key_file: %w", err)
-		}
-		cfg.Certificates = []tls.Certificate{pair}
-	}
-	return cfg, nil
 }

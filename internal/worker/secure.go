@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/mqlab/mqlab/internal/plan"
+	"github.com/mqlab/mqlab/internal/secure"
 )
 
 // Handshakes are what the TLS handshakes of a trial cost and agreed on.
@@ -120,13 +121,13 @@ func (d *dialer) handshake(ctx context.Context, conn net.Conn) (net.Conn, error)
 		}
 	}
 	below := &counted{Conn: conn}
-	secure := tls.Client(below, d.tls)
-	if err := secure.HandshakeContext(ctx); err != nil {
+	encrypted := tls.Client(below, d.tls)
+	if err := encrypted.HandshakeContext(ctx); err != nil {
 		return nil, err
 	}
-	state := secure.ConnectionState()
+	state := encrypted.ConnectionState()
 	d.shakes.note(&state, below)
-	return &greeted{secure, said}, nil
+	return &secure.Greeted{Conn: encrypted, Said: said}, nil
 }
 
 // groups are those of the key exchange, by the words of scenarios.
