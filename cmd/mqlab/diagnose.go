@@ -125,7 +125,7 @@ func (f *diagnoseFlags) look(ctx context.Context, w io.Writer) error {
 	if err != nil {
 		return fmt.Errorf("process %d: %w", f.pid, err)
 	}
-	return f.tell(w, "process", r.Notes(), diagnose.DiagnoseProcess(r.Process()))
+	return f.tell(w, "process", r.Notes(f.language), diagnose.DiagnoseProcess(r.Process()))
 }
 
 // read opens the input, of whatever kind it is. notes are what to say about its reading.
@@ -145,13 +145,13 @@ func (f *diagnoseFlags) read(stdin io.Reader, name string) (in *diagnose.Input, 
 			return nil, nil, err
 		}
 		in, series := c.Input()
-		return in, append(c.Notes(), seriesNote(in, series)), nil
+		return in, append(c.Notes(f.language), f.seriesNote(in, series)), nil
 	case strings.HasSuffix(name, ".hlog"):
 		l, err := evidence.ReadLog(buffered, f.tag, 1)
 		if err != nil {
 			return nil, nil, err
 		}
-		return &l.Input, []string{fmt.Sprintf("%d intervals of a histogram log", l.Intervals)}, nil
+		return &l.Input, []string{f.note("log", l.Intervals)}, nil
 	}
 	options := evidence.Options{Unit: f.unit}
 	for _, d := range f.delimiter {
@@ -161,7 +161,7 @@ func (f *diagnoseFlags) read(stdin io.Reader, name string) (in *diagnose.Input, 
 	if err != nil {
 		return nil, nil, plainly(err)
 	}
-	return &t.Input, tableNotes(t), nil
+	return &t.Input, f.tableNotes(t), nil
 }
 
 // isCapture: a file that begins as pcap or pcapng do, in either byte order.
@@ -170,35 +170,33 @@ func isCapture(r *bufio.Reader) bool {
 	return err == nil && slices.Contains([]uint32{0xa1b2c3d4, 0xd4c3b2a1, 0xa1b23c4d, 0x4d3cb2a1, 0x0a0d0d0a}, binary.LittleEndian.Uint32(begin))
 }
 
-// seriesNote says which times of the capture are diagnosed.
-func seriesNote(in *diagnose.Input, s capture.Series) string {
-	of := map[capture.Series]string{
-		capture.Acks: "from PUBLISH to its acknowledgement", capture.Transit: "from PUBLISH into the broker to PUBLISH out of it",
-		capture.Pings: "from PINGREQ to PINGRESP",
-	}[s]
-	if of == "" {
-		return "no message with an answer was seen"
-	}
-	return fmt.Sprintf("%d times, %s", len(in.Messages), of)
+// note is a remark in the language asked for.
+func (f *diagnoseFlags) note(key string, args ...any) string {
+	return diagnose.Note(f.language, key, args...)
 }
 
-func tableNotes(t *evidence.Table) (notes []string) {
-	unit := t.Unit
-	if unit == "" {
-		unit = "as written"
+// seriesNote says which times of the capture are diagnosed.
+func (f *diagnoseFlags) seriesNote(in *diagnose.Input, s capture.Series) string {
+	key := map[capture.Series]string{capture.Acks: "acks", capture.Transit: "transit", capture.Pings: "pings"}[s]
+	if key == "" {
+		return f.note("no_series")
 	}
-	notes = append(notes, fmt.Sprintf("%d lines; columns %s; unit %s", t.Lines, strings.Join(t.Columns, ", "), unit))
+	return f.note(key, len(in.Messages))
+}
+
+func (f *diagnoseFlags) tableNotes(t *evidence.Table) (notes []string) {
+	notes = append(notes, f.note("table", t.Lines, strings.Join(t.Columns, ", "), cmp.Or(t.Unit, f.note("as_written"))))
 	if t.BadTotal > 0 {
-		notes = append(notes, fmt.Sprintf("%d lines could not be read and are left out:", t.BadTotal))
+		notes = append(notes, f.note("bad", t.BadTotal))
 		for _, b := range t.Bad {
-			notes = append(notes, fmt.Sprintf("  line %d: %s", b.Line, b.Why))
+			notes = append(notes, f.note("bad_line", b.Line, b.Why))
 		}
 		if more := t.BadTotal - len(t.Bad); more > 0 {
-			notes = append(notes, fmt.Sprintf("  and %d more", more))
+			notes = append(notes, f.note("more", more))
 		}
 	}
 	if t.Duplicate > 0 {
-		notes = append(notes, fmt.Sprintf("%d lines repeat a message number and are left out", t.Duplicate))
+		notes = append(notes, f.note("duplicate", t.Duplicate))
 	}
 	return notes
 }

@@ -79,7 +79,7 @@ func (f *diagnoseFlags) diagnosed(dir string, r *run.Run) (all []findings.Diagno
 	}
 	libraries, err := openClients(dir, &r.Manifest)
 	if err != nil || libraries != nil {
-		return cells(libraries), err
+		return f.cells(libraries), err
 	}
 	rounds, err := openJitter(dir, &r.Manifest)
 	if err != nil || rounds != nil {
@@ -96,7 +96,7 @@ func (f *diagnoseFlags) diagnosed(dir string, r *run.Run) (all []findings.Diagno
 }
 
 // cells are the diagnoses of a comparison of client libraries, by what was seen of each: the times of its single messages are not kept.
-func cells(r *clients.Result) (all []findings.Diagnosis) {
+func (f *diagnoseFlags) cells(r *clients.Result) (all []findings.Diagnosis) {
 	if r == nil {
 		return nil
 	}
@@ -104,7 +104,7 @@ func cells(r *clients.Result) (all []findings.Diagnosis) {
 		c := &r.Cells[i]
 		d := findings.Diagnosis{Trial: i + 1, Subject: fmt.Sprintf("%s, %d B, QoS %d", c.Client, c.Payload, c.QoS), Why: c.Invalid}
 		if c.Invalid == "" {
-			d.Notes = []string{"by what was seen of the client: shares need the times of single messages, as mqlab run jitter keeps them"}
+			d.Notes = []string{f.note("by_client")}
 			d.Result = diagnose.DiagnoseProcess(&diagnose.Process{
 				WaitCore: &c.WaitRatio, Pauses: c.Pauses, LongestPause: time.Duration(c.PauseMax), Dropped: c.QueueDrops,
 				Sources: []diagnose.Source{diagnose.RunQueue, diagnose.Pauses},
@@ -142,7 +142,7 @@ func (f *diagnoseFlags) tellRun(w io.Writer, dir, id string, all []findings.Diag
 	for i := range all {
 		d := &all[i]
 		if len(all) == 1 {
-			printWrapped(w, "", fmt.Sprintf("Trial %d: %s", d.Trial, d.Subject), width)
+			printWrapped(w, "", f.note("trial", d.Trial, d.Subject), width)
 			for _, n := range d.Notes {
 				printWrapped(w, "  ", n, width)
 			}
@@ -151,11 +151,11 @@ func (f *diagnoseFlags) tellRun(w io.Writer, dir, id string, all []findings.Diag
 			}
 			break
 		}
-		printWrapped(w, fmt.Sprintf("%3d  ", d.Trial), d.Subject+": "+f.inShort(d), width)
+		printWrapped(w, fmt.Sprintf("%3d  ", d.Trial), f.note("subject", d.Subject, f.inShort(d)), width)
 	}
 	if len(all) > 1 {
 		_, _ = fmt.Fprintln(w)
-		printWrapped(w, "", fmt.Sprintf("With evidence, and what to change: mqlab diagnose %s --trial N", dir), width)
+		printWrapped(w, "", f.note("full", dir), width)
 	}
 	return nil
 }
@@ -163,7 +163,7 @@ func (f *diagnoseFlags) tellRun(w io.Writer, dir, id string, all []findings.Diag
 // inShort is a diagnosis in a line.
 func (f *diagnoseFlags) inShort(d *findings.Diagnosis) string {
 	if d.Result == nil {
-		return "no diagnosis: " + d.Why
+		return f.note("no_diagnosis", d.Why)
 	}
 	var parts []string
 	for i := range d.Result.Findings {
@@ -173,7 +173,7 @@ func (f *diagnoseFlags) inShort(d *findings.Diagnosis) string {
 			text += fmt.Sprintf(" [%s]", x.Side)
 		}
 		if x.Share > 0 {
-			text += fmt.Sprintf(", %.0f %% of the excess", x.Share*100)
+			text += f.note("share", x.Share*100)
 		}
 		parts = append(parts, text)
 	}

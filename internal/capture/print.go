@@ -1,24 +1,26 @@
 package capture
 
 import (
-	"fmt"
 	"time"
+
+	"github.com/mqlab/mqlab/internal/diagnose"
 )
 
 // maxShown is how many connections Notes tells of.
 const maxShown = 10
 
-// Notes tell what was seen, a line each.
-func (c *Capture) Notes() (list []string) {
-	list = append(list, fmt.Sprintf("%d packets in %v, %d connections", c.Packets, c.Span().Round(time.Millisecond), len(c.Connections)))
+// Notes tell what was seen, a line each, in one of diagnose.Languages.
+func (c *Capture) Notes(language string) (list []string) {
+	note := func(key string, args ...any) string { return diagnose.Note(language, key, args...) }
+	list = append(list, note("packets", c.Packets, c.Span().Round(time.Millisecond), len(c.Connections)))
 	if c.Strange > 0 {
-		list = append(list, fmt.Sprintf("%d packets are not TCP, or malformed, and are left out", c.Strange))
+		list = append(list, note("strange", c.Strange))
 	}
 	if c.Beyond > 0 {
-		list = append(list, fmt.Sprintf("%d packets belong to connections beyond the first %d, and are left out", c.Beyond, maxConnections))
+		list = append(list, note("beyond", c.Beyond, maxConnections))
 	}
 	if c.Truncated {
-		list = append(list, "the capture is cut off; what there is was read")
+		list = append(list, note("cut"))
 	}
 	shown := 0
 	for _, k := range c.Connections {
@@ -26,42 +28,42 @@ func (c *Capture) Notes() (list []string) {
 			continue
 		}
 		if shown++; shown <= maxShown {
-			list = append(list, k.notes()...)
+			list = append(list, k.notes(note)...)
 		}
 	}
 	if shown > maxShown {
-		list = append(list, fmt.Sprintf("and %d connections more", shown-maxShown))
+		list = append(list, note("connections", shown-maxShown))
 	}
 	return list
 }
 
-func (k *Connection) notes() []string {
+func (k *Connection) notes(note func(key string, args ...any) string) []string {
 	name := k.ClientID
 	if name == "" {
-		name = "client"
+		name = note("client")
 	}
-	head := fmt.Sprintf("%s %v → %v", name, k.Client, k.Broker)
+	head := note("connection", name, k.Client, k.Broker)
 	switch {
 	case k.Middle:
-		head += ", seen from the middle on"
+		head += note("middle")
 	case k.RTT > 0:
-		head += fmt.Sprintf(", handshake %v", k.RTT)
+		head += note("handshake", k.RTT)
 	}
 	if k.TLS {
-		head += "; encrypted: only TCP is seen"
+		head += note("encrypted")
 	}
 	if k.Closed != "" {
-		head += "; ended by " + k.Closed
+		head += note("ended", k.Closed)
 	}
 	list := []string{head}
 	for _, s := range []struct {
 		name string
 		*Side
-	}{{"client", &k.FromClient}, {"broker", &k.FromBroker}} {
+	}{{note("client"), &k.FromClient}, {note("broker"), &k.FromBroker}} {
 		if s.Segments == 0 {
 			continue
 		}
-		list = append(list, fmt.Sprintf("  %s: %d segments, %d messages (%d segments with several), %d sent again, %d acknowledged after 40 or 200 ms, %d held back by Nagle, %d zero windows",
+		list = append(list, note("side",
 			s.name, s.Segments, len(s.Publishes), s.Coalesced, s.Retransmitted, s.DelayedAcks, len(s.Nagle), len(s.ZeroWindow)))
 	}
 	return list

@@ -146,8 +146,8 @@ func moments(marks []Mark, kind string) string {
 			continue
 		}
 		s := tenths(m.From)
-		if m.To > m.From {
-			s += "–" + tenths(m.To)
+		if to := tenths(m.To); m.To > m.From && to != s {
+			s += "–" + to
 		}
 		at = append(at, s)
 	}

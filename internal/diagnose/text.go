@@ -131,4 +131,9 @@ func duration(d time.Duration) string {
 	return d.Round(time.Second).String()
 }
 
+// Note is a remark beside a diagnosis, in a language: key is that of a text note.*, args are what it has room for.
+func Note(language, key string, args ...any) string {
+	return fmt.Sprintf(say(language, "note."+key), args...)
+}
+
 func say(language, key string) string { return texts()[language][key] }

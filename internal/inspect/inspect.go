@@ -5,7 +5,6 @@ package inspect
 
 import (
 	"errors"
-	"fmt"
 	"net/netip"
 	"time"
 
@@ -74,18 +73,18 @@ func (r *Report) Process() *diagnose.Process {
 	return p
 }
 
-// Notes tell what was seen, a line each.
-func (r *Report) Notes() (list []string) {
+// Notes tell what was seen, a line each, in one of diagnose.Languages.
+func (r *Report) Notes(language string) (list []string) {
 	list = append(list,
-		fmt.Sprintf("%s (process %d), looked at %d times in %v", r.Command, r.PID, r.Looks, r.For.Round(time.Millisecond)),
-		fmt.Sprintf("switches per second: %.0f voluntary, %.0f involuntary; ready without a core for %.1f %% of the time; %d pages read from disk",
+		diagnose.Note(language, "process", r.Command, r.PID, r.Looks, r.For.Round(time.Millisecond)),
+		diagnose.Note(language, "switches",
 			r.Voluntary, r.Involuntary, r.WaitCore*100, r.MajorFaults))
 	for _, s := range r.Sockets {
 		option := "off"
 		if s.NoDelay {
 			option = "on"
 		}
-		list = append(list, fmt.Sprintf("%v → %v: TCP_NODELAY %s, RTT %v, %d segments sent again, unread in %.0f %% of the looks (at most %d B), held back in %.0f %% (at most %d B)",
+		list = append(list, diagnose.Note(language, "socket",
 			s.Local, s.Remote, option, s.RTT, s.Retransmitted, s.UnreadLooks*100, s.Unread, s.UnsentLooks*100, s.Unsent))
 	}
 	return list
