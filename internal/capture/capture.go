@@ -50,7 +50,10 @@ func Read(r io.Reader) (*Capture, error) {
 		return nil, err
 	}
 	c := &Capture{flows: map[flow]*Connection{}, transit: map[uint64][]int64{}}
-	d := newDecoder(packets.LinkType())
+	d, err := newDecoder(packets.LinkType())
+	if err != nil {
+		return nil, err
+	}
 	for {
 		data, info, err := packets.ZeroCopyReadPacketData()
 		if err != nil {
@@ -120,7 +123,8 @@ type decoder struct {
 	rest    gopacket.Payload
 }
 
-func newDecoder(link layers.LinkType) *decoder {
+// newDecoder reads frames of a kind of link; the error is for one that it does not know: it would take everything for malformed.
+func newDecoder(link layers.LinkType) (*decoder, error) {
 	d := &decoder{}
 	parser := func(first gopacket.LayerType) *gopacket.DecodingLayerParser {
 		p := gopacket.NewDecodingLayerParser(first, &d.eth, &d.vlan, &d.sll, &d.sll2, &d.loop, &d.ip4, &d.ip6, &d.tcp, &d.rest)
@@ -136,10 +140,12 @@ func newDecoder(link layers.LinkType) *decoder {
 		d.parser = parser(layers.LayerTypeLoopback)
 	case layers.LinkTypeRaw, layers.LinkTypeIPv4, layers.LinkTypeIPv6, 12, 14: // LINKTYPE_RAW of BSD and OpenBSD
 		d.parser, d.ipv6 = parser(layers.LayerTypeIPv4), parser(layers.LayerTypeIPv6)
-	default:
+	case layers.LinkTypeEthernet:
 		d.parser = parser(layers.LayerTypeEthernet)
+	default:
+		return nil, fmt.Errorf("packets of a link of type %d (%v) are not read: capture on Ethernet, any or the loopback (tcpdump -i any), or raw IP", uint8(link), link)
 	}
-	return d
+	return d, nil
 }
 
 // decode returns the TCP segment of a frame; ok is false for everything else.
