@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/mqlab/mqlab/internal/capacity"
 	"github.com/mqlab/mqlab/internal/gate"
 	"github.com/mqlab/mqlab/internal/plan"
 	"github.com/mqlab/mqlab/internal/report"
@@ -79,7 +80,7 @@ func canWrite(name string) error {
 }
 
 // evaluate checks the limits, and writes the JUnit file if one is wanted.
-func (j *judge) evaluate(s *summary.Summary) (*gate.Gate, error) {
+func (j *judge) evaluate(s *summary.Summary, found []capacity.Result) (*gate.Gate, error) {
 	g := gate.Evaluate(s, j.limits, gate.Options{Baseline: j.base, AnyHost: j.anyHost})
 	if j.junit == "" {
 		return g, nil
@@ -88,7 +89,7 @@ func (j *judge) evaluate(s *summary.Summary) (*gate.Gate, error) {
 	if err != nil {
 		return g, err
 	}
-	return g, errors.Join(report.JUnit(f, s, g), f.Close())
+	return g, errors.Join(report.JUnit(f, s, g, found), f.Close())
 }
 
 // checkLimit is a limit's syntax.

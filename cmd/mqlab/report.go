@@ -125,10 +125,10 @@ func (f *reportFlags) show(out io.Writer, dir string, r *run.Run) error {
 			return err
 		}
 	}
-	if o.Gate, err = j.evaluate(s); err != nil {
+	if o.Searches, err = capacity.Of(s, &r.Manifest.Plan); err != nil {
 		return err
 	}
-	if o.Searches, err = capacity.Of(s, &r.Manifest.Plan); err != nil {
+	if o.Gate, err = j.evaluate(s, o.Searches); err != nil {
 		return err
 	}
 	if err := f.write(out, s, r, o); err != nil {

@@ -227,11 +227,11 @@ func (r *runner) finish(folder *run.Writer, stdout io.Writer, asJSON, interrupte
 		return err
 	}
 	s := summary.Of(opened)
-	g, err := r.judge.evaluate(s)
+	found, err := capacity.Of(s, &opened.Manifest.Plan)
 	if err != nil {
 		return err
 	}
-	found, err := capacity.Of(s, &opened.Manifest.Plan)
+	g, err := r.judge.evaluate(s, found)
 	if err != nil {
 		return err
 	}

@@ -10,7 +10,6 @@ import (
 
 	"github.com/mqlab/mqlab/internal/capacity"
 	"github.com/mqlab/mqlab/internal/run"
-	"github.com/mqlab/mqlab/internal/search"
 	"github.com/mqlab/mqlab/internal/summary"
 	"github.com/mqlab/mqlab/internal/trial"
 )
@@ -74,8 +73,7 @@ func resumed(cmd *cobra.Command, args []string, dir string) (*runner, error) {
 
 // answered tells by the exit code whether the searches have an answer.
 func answered(found []capacity.Result) error {
-	open := func(r capacity.Result) bool { return r.Sustainable == nil && r.End != search.AtBottom || !r.Settled }
-	i := slices.IndexFunc(found, open)
+	i := slices.IndexFunc(found, func(r capacity.Result) bool { return !r.Answered() })
 	if i < 0 {
 		return nil
 	}

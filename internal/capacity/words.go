@@ -40,6 +40,11 @@ func (r *Result) EndedBy() string {
 	return string(r.Bottleneck.Kind)
 }
 
+// Answered reports whether the search came to its end: with a value that is sustained, or with none that is.
+func (r *Result) Answered() bool {
+	return r.Settled && (r.Sustainable != nil || r.End == search.AtBottom)
+}
+
 // Sentence is the answer in one sentence.
 func (r *Result) Sentence() string {
 	name, between := r.Name(), ""

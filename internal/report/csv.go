@@ -2,16 +2,57 @@ package report
 
 import (
 	"io"
+	"slices"
 	"strings"
 
+	"github.com/mqlab/mqlab/internal/capacity"
 	"github.com/mqlab/mqlab/internal/plan"
 	"github.com/mqlab/mqlab/internal/run"
 	"github.com/mqlab/mqlab/internal/summary"
 )
 
-// CSV writes one row per trial. Columns are named as in JSON, nested names joined by _; what is unknown is empty.
-func CSV(w io.Writer, s *summary.Summary) error {
-	return WriteRows(w, trialRow(s, new(summary.Trial)), len(s.Trials), func(i int) *Row { return trialRow(s, &s.Trials[i]) })
+// CSV writes one row per trial. Columns are named as in JSON, nested names joined by _; what is unknown is empty. Trials of searches
+// have columns of their probe and of its search, too.
+func CSV(w io.Writer, s *summary.Summary, found []capacity.Result) error {
+	row := func(t *summary.Trial) *Row {
+		r := trialRow(s, t)
+		if len(found) > 0 {
+			r.search(found, t.ID)
+		}
+		return r
+	}
+	return WriteRows(w, row(new(summary.Trial)), len(s.Trials), func(i int) *Row { return row(&s.Trials[i]) })
+}
+
+// search says what the search that a trial belongs to found, and what the trial was to it.
+func (r *Row) search(found []capacity.Result, trial int) {
+	var x capacity.Result
+	var value *float64
+	var outcome, settled, kind any = "", "", ""
+	for i := range found {
+		n := slices.IndexFunc(found[i].Probes, func(p capacity.Probe) bool { return p.Trial == trial })
+		if n < 0 {
+			continue
+		}
+		x = found[i]
+		value, outcome, settled = &x.Probes[n].Value, x.Probes[n].Outcome, x.Settled
+		if x.Bottleneck != nil {
+			kind = x.Bottleneck.Kind
+		}
+	}
+	r.Add("searches_vary", x.Vary)
+	r.Add("searches_probes_value", value)
+	r.Add("searches_probes_outcome", outcome)
+	r.Add("searches_sustainable", x.Sustainable)
+	r.Add("searches_sustainable_low", x.Low)
+	r.Add("searches_sustainable_high", x.High)
+	r.Add("searches_sustainable_delivered_per_s", x.Delivered)
+	r.Add("searches_peak_delivered_per_s", x.Peak)
+	r.Add("searches_peak_at", x.PeakAt)
+	r.Add("searches_knee", x.Knee)
+	r.Add("searches_end", x.End)
+	r.Add("searches_settled", settled)
+	r.Add("searches_ended_by_kind", kind)
 }
 
 func trialRow(s *summary.Summary, t *summary.Trial) *Row {

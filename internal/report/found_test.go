@@ -61,6 +61,21 @@ func TestSearches(t *testing.T) {
 			t.Errorf("the page lacks %q", want)
 		}
 	}
+	table := render(t, "csv", s, o)
+	for _, want := range []string{",searches_sustainable,", ",searches_knee,", ",rate,100,held,", ",limit,true,unknown"} {
+		if !strings.Contains(table, want) {
+			t.Errorf("the CSV lacks %q", want)
+		}
+	}
+	var cases bytes.Buffer
+	if err := JUnit(&cases, s, nil, found); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{`tests="2" failures="0" errors="0"`, `name="has a sustainable rate"`, "between 1,450/s and 1,600/s; knee "} {
+		if !strings.Contains(cases.String(), want) {
+			t.Errorf("the JUnit file lacks %q:\n%s", want, &cases)
+		}
+	}
 	if json := render(t, "json", s, o); !strings.Contains(json, `"searches": [`) || !strings.Contains(json, `"sustainable": `) {
 		t.Error("the JSON has no searches")
 	}

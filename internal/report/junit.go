@@ -6,18 +6,25 @@ import (
 	"io"
 	"time"
 
+	"github.com/mqlab/mqlab/internal/capacity"
 	"github.com/mqlab/mqlab/internal/gate"
 	"github.com/mqlab/mqlab/internal/summary"
 )
 
 // JUnit writes limits and validity as test results: a case for every check of the gate, a missed one as failure, an undecidable
-// one as error; and one for every cell, an error if it has no valid repetition. The form is the JUnit XML that CI servers read
+// one as error; and one for every cell, an error if it has no valid repetition. Of a run of searches there is a case for every search
+// instead, an error if it has no final answer. The form is the JUnit XML that CI servers read
 // (https://github.com/testmoapp/junitxml).
-func JUnit(w io.Writer, s *summary.Summary, g *gate.Gate) error {
+func JUnit(w io.Writer, s *summary.Summary, g *gate.Gate, found []capacity.Result) error {
 	suite := junitSuite{Name: "mqlab " + s.Run.Scenario, Timestamp: s.Run.Started.UTC().Format(time.RFC3339), Hostname: s.Run.Host.Hostname}
 	suite.Properties = []junitProperty{{"run", s.Run.ID}, {"seed", fmt.Sprint(s.Run.Seed)}}
 	for i := range s.Cells {
-		suite.add(cellCase(&s.Cells[i]))
+		if len(found) == 0 {
+			suite.add(cellCase(&s.Cells[i]))
+		}
+	}
+	for i := range found {
+		suite.add(searchCase(&found[i]))
 	}
 	if g != nil {
 		if g.Baseline != "" {
@@ -92,6 +99,18 @@ func cellCase(c *summary.Cell) junitCase {
 	if c.Valid == 0 {
 		k.Error = &junitProblem{Message: fmt.Sprintf("none of %s is valid", summary.Plural(uint64(len(c.Trials)), "trial")), Type: string(summary.Invalid)}
 	}
+	return k
+}
+
+func searchCase(r *capacity.Result) junitCase {
+	k := junitCase{Class: r.Name(), Name: "has a sustainable " + r.Noun()}
+	if !r.Answered() {
+		k.Error = &junitProblem{Message: r.Sentence(), Type: string(r.End)}
+		return k
+	}
+	low, high := r.Text(r.Low), r.Text(r.High)
+	k.Output = fmt.Sprintf("%s. Sustainable %s, between %s and %s; knee %s; peak %s deliveries/s at %s; ended by %s.",
+		r.Sentence(), r.Text(r.Sustainable), low, high, r.Text(r.Knee), numberOf(r.Peak), r.Text(r.PeakAt), r.EndedBy())
 	return k
 }
 

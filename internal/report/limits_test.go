@@ -54,7 +54,7 @@ func TestLimitsInEveryFormat(t *testing.T) {
 	if err := json.Unmarshal([]byte(render(t, "json", s, o)), &doc); err != nil || len(doc.Gate.Checks) != len(g.Checks) {
 		t.Fatalf("%v, %+v", err, doc)
 	}
-	if err := JUnit(&junit, s, g); err != nil {
+	if err := JUnit(&junit, s, g, nil); err != nil {
 		t.Fatal(err)
 	}
 	for i, c := range doc.Gate.Checks {
@@ -68,7 +68,7 @@ func TestLimitsInEveryFormat(t *testing.T) {
 	if n := strings.Count(junit.String(), "<failure"); n != g.Count(gate.Missed) {
 		t.Errorf("%d failures in JUnit, %d missed", n, g.Count(gate.Missed))
 	}
-	if err := JUnit(brokenWriter{}, s, g); err == nil {
+	if err := JUnit(brokenWriter{}, s, g, nil); err == nil {
 		t.Error("a broken file is no error")
 	}
 }

@@ -42,7 +42,7 @@ func Write(w io.Writer, format string, s *summary.Summary, o Options) error {
 	case "json":
 		return JSON(w, s, o)
 	case "csv":
-		return CSV(w, s)
+		return CSV(w, s, o.Searches)
 	case "markdown":
 		return Markdown(w, s, o)
 	}
