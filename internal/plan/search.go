@@ -231,7 +231,11 @@ func (t *text) searchEstimate(p *Plan, e Estimate) {
 	if longest > shortest {
 		length += " to " + longest.String() + ", for " + grouped(int64(p.Search.Need)) + " deliveries"
 	}
-	t.line("searches", strconv.Itoa(len(p.Trials))+", each of about "+strconv.Itoa(c.About())+" probes, at most "+strconv.Itoa(c.Most())+"; a fresh broker for every probe")
+	fresh := "a fresh broker for every probe"
+	if !slices.ContainsFunc(p.Subjects, func(s Subject) bool { return s.Runtime != "external" }) {
+		fresh = "the same broker for every probe"
+	}
+	t.line("searches", strconv.Itoa(len(p.Trials))+", each of about "+strconv.Itoa(c.About())+" probes, at most "+strconv.Itoa(c.Most())+"; "+fresh)
 	t.line("a probe", "measured for "+length+"; stopped early when it cannot keep the limits any more")
 	t.line("duration", "about "+seconds(e.Duration)+", at most "+seconds(e.DurationMax))
 	t.line("needs", "at most "+count(int64(e.Connections), "connection")+" at a time: "+count(int64(e.OpenFiles), "open file")+" and "+count(int64(e.Ports), "port"))

@@ -126,6 +126,9 @@ func (d *document) verdict(s *summary.Summary, groups []*group) {
 		v.say(bad, "No trial was run: there is nothing to conclude.")
 	case believable == 0:
 		v.say(bad, "Not one valid trial of "+summary.Count(total)+": there is nothing to conclude. See Validity below.")
+		if slices.ContainsFunc(reasonsOf(s, summary.Warning), func(r *reason) bool { return r.code == "host_busy" }) {
+			v.say(plain, "Other programs kept this machine busy: close them, or ask for a lower rate, and measure again.")
+		}
 	default:
 		if c := choiceOf(groups); c != nil {
 			v.add(c.paragraph())
