@@ -169,7 +169,7 @@ func tally(n map[summary.Validity]uint64) (style, string) {
 }
 
 // verdicts are sentences for one group, and a table of who was best for several.
-func (v *section) verdicts(groups []*group) {
+func (sec *section) verdicts(groups []*group) {
 	var compared []*group
 	for _, g := range groups {
 		if g.contested() {
@@ -180,7 +180,7 @@ func (v *section) verdicts(groups []*group) {
 	case 0:
 		return
 	case 1:
-		v.add(compared[0].sentences())
+		sec.add(compared[0].sentences())
 		return
 	}
 	t := &table{head: []string{"", "best at p50", "by", "best at p99", "by", "best at rate", "by"}, left: 2}
@@ -193,8 +193,8 @@ func (v *section) verdicts(groups []*group) {
 		t.row(row...)
 	}
 	t.dropEmpty()
-	v.add(t)
-	v.say(plain, "“by” is how much better than the next; “not shown” means that intervals and rank test do not tell the first two apart.")
+	sec.add(t)
+	sec.say(plain, "“by” is how much better than the next; “not shown” means that intervals and rank test do not tell the first two apart.")
 }
 
 // best names the subject that all others are told apart from, and its distance to the next.

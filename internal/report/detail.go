@@ -171,7 +171,7 @@ func fact(name, value string) string {
 }
 
 // facts says those that are known.
-func (s *section) facts(who string, facts ...string) {
+func (sec *section) facts(who string, facts ...string) {
 	var known []string
 	for _, f := range facts {
 		if f != "" {
@@ -179,7 +179,7 @@ func (s *section) facts(who string, facts ...string) {
 		}
 	}
 	if len(known) > 0 {
-		s.say(plain, who+": "+strings.Join(known, ", ")+".")
+		sec.say(plain, who+": "+strings.Join(known, ", ")+".")
 	}
 }
 

@@ -62,9 +62,9 @@ func (d *document) section(heading string) *section {
 // last is the section that was begun last.
 func (d *document) last() *section { return d.sections[len(d.sections)-1] }
 
-func (s *section) add(b block) { s.blocks = append(s.blocks, b) }
+func (sec *section) add(b block) { sec.blocks = append(sec.blocks, b) }
 
-func (s *section) say(st style, text string) { s.add(paragraph{text, st}) }
+func (sec *section) say(st style, text string) { sec.add(paragraph{text, st}) }
 
 func (t *table) row(cells ...string) { t.rows = append(t.rows, cells) }
 

@@ -115,12 +115,12 @@ func (p *page) percentiles() {
 }
 
 // together puts a lone chart beside its figures, several above them.
-func (s *section) together(charts figures, t *table) {
+func (sec *section) together(charts figures, t *table) {
 	if len(charts) == 1 {
-		s.add(beside{charts, t})
+		sec.add(beside{charts, t})
 	} else {
-		s.add(charts)
-		s.add(t)
+		sec.add(charts)
+		sec.add(t)
 	}
 }
 

@@ -180,7 +180,7 @@ func linkName(p *plan.Params) string {
 }
 
 // linkDetail says in sentences what one trial's link did.
-func (s *section) linkDetail(l *summary.Link) {
+func (sec *section) linkDetail(l *summary.Link) {
 	if l == nil {
 		return
 	}
@@ -192,12 +192,12 @@ func (s *section) linkDetail(l *summary.Link) {
 			continue
 		}
 		total := &w.way.Total
-		s.facts(w.name, fact("packets offered", summary.Count(total.Offered.Packets)), fact("carried", summary.Count(total.Carried.Packets)),
+		sec.facts(w.name, fact("packets offered", summary.Count(total.Offered.Packets)), fact("carried", summary.Count(total.Carried.Packets)),
 			fact("lost", summary.Count(total.Lost.Packets)), fact("dropped", summary.Count(total.QueueDropped.Packets)),
 			fact("in an outage", summary.Count(total.Outage.Packets)), fact("in flight at the end", summary.Count(total.InFlight.Packets)))
 	}
 	if late := l.Facts.Late; late.Packets > 0 {
-		s.facts("link emulation", fact("late p50", summary.Duration(int64(late.P50))), fact("p99", summary.Duration(int64(late.P99))), fact("max", summary.Duration(int64(late.Max))))
+		sec.facts("link emulation", fact("late p50", summary.Duration(int64(late.P50))), fact("p99", summary.Duration(int64(late.P99))), fact("max", summary.Duration(int64(late.Max))))
 	}
 	if a := l.Agreement; a != nil {
 		for _, of := range []struct {
@@ -205,10 +205,10 @@ func (s *section) linkDetail(l *summary.Link) {
 			tcp, link uint64
 			part      float64
 		}{{"segments up", a.TCPPackets, a.LinkPackets, a.Packets}, {"bytes up", a.TCPBytes, a.LinkBytes, a.Ratio}, {"sent again up", a.TCPAgain, a.LinkAgain, a.Again}} {
-			s.facts(of.what, fact("by TCP", summary.Count(of.tcp)+" ("+a.By+")"), fact("by the link", summary.Count(of.link)), fact("difference", fmt.Sprintf("%.2f %%", of.part*100)))
+			sec.facts(of.what, fact("by TCP", summary.Count(of.tcp)+" ("+a.By+")"), fact("by the link", summary.Count(of.link)), fact("difference", fmt.Sprintf("%.2f %%", of.part*100)))
 		}
 	}
 	for _, o := range l.Outages {
-		s.facts("outage", string(o.Kind), "at "+o.At.Round(time.Millisecond).String(), "for "+o.For.Round(time.Millisecond).String())
+		sec.facts("outage", string(o.Kind), "at "+o.At.Round(time.Millisecond).String(), "for "+o.For.Round(time.Millisecond).String())
 	}
 }
