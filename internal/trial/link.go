@@ -115,6 +115,9 @@ func (n *network) watch(ctx context.Context, measure int64, length time.Duration
 		for end := measure + int64(length); last.at < end && ctx.Err() == nil; {
 			_ = clock.Pause(ctx, time.Duration(min(last.at+int64(every), end)-clock.Now()))
 			next := n.read()
+			if next.up.Offered.Packets < last.up.Offered.Packets || next.down.Offered.Packets < last.down.Offered.Packets {
+				return // the link has broken and tells nothing more; its Close says why
+			}
 			n.intervals = append(n.intervals, run.LinkInterval{
 				T: next.at - measure, Up: flow(next.up, last.up), Down: flow(next.down, last.down),
 			})
