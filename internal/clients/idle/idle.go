@@ -194,8 +194,8 @@ func (c *waiting) figures(minutes float64, seen map[uint64]traffic) {
 	}
 	now := c.process.Usage()
 	switch known := c.before.ThreadNumber > 0; {
-	case known && now.ThreadNumber == 0:
-		c.Client = Client{Name: c.Name, Language: c.Language, Library: c.Library, Version: c.Version, Invalid: "it ended while it waited"}
+	case known && (now.ThreadNumber == 0 || now.ResidentKiB == 0): // one that nobody has waited for yet has no memory any more
+		c.Client = Client{Name: c.Name, Language: c.Language, Library: c.Library, Version: c.Version, Invalid: "it ended while it waited" + c.process.Said()}
 		return
 	case known:
 		used := now.Sub(c.before)
