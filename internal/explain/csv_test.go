@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mqlab/mqlab/internal/capacity"
 	"github.com/mqlab/mqlab/internal/clients"
 	"github.com/mqlab/mqlab/internal/clients/idle"
 	"github.com/mqlab/mqlab/internal/clients/show"
@@ -22,7 +23,7 @@ func TestColumnsOfCSV(t *testing.T) {
 		least int // columns
 		write func(w io.Writer) error
 	}{
-		{"trials", 50, func(w io.Writer) error { return report.CSV(w, new(summary.Summary)) }},
+		{"trials and probes", 60, func(w io.Writer) error { return report.CSV(w, new(summary.Summary), make([]capacity.Result, 1)) }},
 		{"client libraries", 40, func(w io.Writer) error { return show.Write(w, "csv", new(clients.Result), show.Options{}) }},
 		{"clients that wait", 15, func(w io.Writer) error { return show.WriteIdle(w, "csv", new(idle.Result), show.Options{}) }},
 		{"cases of jitter", 50, func(w io.Writer) error { return jitter.CSV(w, new(jitter.Report)) }},

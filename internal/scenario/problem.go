@@ -77,6 +77,11 @@ func (e Errors) within(key string) bool {
 	return slices.ContainsFunc(e, func(p *Problem) bool { return strings.HasPrefix(p.Key, key+".") })
 }
 
+// has reports whether there is a problem with a key itself.
+func (e Errors) has(key string) bool {
+	return slices.ContainsFunc(e, func(p *Problem) bool { return p.Key == key })
+}
+
 // Err is nil if there is no problem, otherwise all of them, sorted: files by line and column, then flags as given.
 func (e Errors) Err() error {
 	if len(e) == 0 {

@@ -77,9 +77,12 @@ func parseAmount(text string) (Amount, error) {
 	if unit == "" {
 		return Amount{Value: value}, nil
 	}
+	if _, known := sizeUnits[unit]; !known {
+		return Amount{}, fmt.Errorf("%q is no amount: write for example 1000/s, 64B, 10", text)
+	}
 	n, err := parseSize(text)
 	if err != nil {
-		return Amount{}, fmt.Errorf("%q is no amount: write for example 1000/s, 64B, 10", text)
+		return Amount{}, err
 	}
 	return Amount{float64(n), bytesUnit}, nil
 }
@@ -137,6 +140,9 @@ func (s *Scenario) checkSearch(points []Point, problems *Errors) {
 			problems.Add(s.At(key), key, format, args...)
 		}
 	}
+	if problems.has("search.vary") {
+		return // what would fit it is not known
+	}
 	s.checkAmounts(report)
 	if at, written := s.at["repeat"]; written && at.Source != quickFlag {
 		report("repeat", "a search repeats by itself where it must: leave out the key, see search.confirm")
@@ -165,6 +171,15 @@ func (s *Scenario) checkAmounts(report reporter) {
 			report(key, "has the wrong unit for %s: write for example %s", x.Vary, map[string]string{perSecond: "1000/s", bytesUnit: "64B", "": "10"}[unit])
 		case unit != perSecond && a.Value != float64(int64(a.Value)) || a.Value < 1 || a.Value > maxRate:
 			report(key, "%v is no value for %s: a number from 1 to 1000000000, a whole one unless it is a rate", a.Value, x.Vary)
+		}
+	}
+	if x.Vary == "payload" {
+		least := stamp.Size
+		if s.Load.Payload.Form == "json" {
+			least = stamp.JSONSize
+		}
+		if x.From.Value < float64(least) && x.From.Value >= 1 {
+			report("search.from", "%v B cannot hold the stamp: at least %d", x.From.Value, least)
 		}
 	}
 	if x.Step < 0.001 || x.Step > 1 {
