@@ -194,7 +194,11 @@ func (sec *section) verdicts(groups []*group) {
 	}
 	t.dropEmpty()
 	sec.add(t)
-	sec.say(plain, "“by” is how much better than the next; “not shown” means that intervals and rank test do not tell the first two apart.")
+	words := "“not shown” means that intervals and rank test do not tell the first two apart."
+	if slices.Contains(t.head, "by") {
+		words = "“by” is how much better than the next; " + words
+	}
+	sec.say(plain, words)
 }
 
 // best names the subject that all others are told apart from, and its distance to the next.

@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/mqlab/mqlab/internal/chart"
 	"github.com/mqlab/mqlab/internal/summary"
@@ -243,7 +244,7 @@ func (g *group) bars(metric string) figure {
 			b.X.Ticks = ticksOf(unit)
 			bar.Value, bar.Low, bar.High = orNone(st.Median), orNone(st.CILow), orNone(st.CIHigh)
 			if st.Median == nil && !st.Lost {
-				bar.Text = st.Unranked
+				bar.Text = strings.TrimSuffix(st.Unranked, " for this percentile") // the heading names it, and a bar is short
 			}
 		}
 		b.Bars = append(b.Bars, bar)
