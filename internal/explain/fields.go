@@ -37,6 +37,8 @@ func fields() []field {
 			list = append(list, f)
 		}
 	}
+	list = append(list, field{path: "capacities"})
+	list = fieldsOf(reflect.TypeFor[capacity.Change](), "capacities.", list)
 	list = fieldsOf(reflect.TypeFor[diagnose.Said](), "diagnosis.", list)
 	for _, f := range fieldsOf(reflect.TypeFor[findings.RunSaid](), "diagnosis.", nil) {
 		if trial, ok := strings.CutPrefix(f.path, "diagnosis.trials."); !ok || !slices.Contains(list, field{path: "diagnosis." + trial}) {
