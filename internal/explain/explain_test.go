@@ -26,7 +26,7 @@ func printed(t *testing.T) map[string]words {
 	p["verdicts"] = words{
 		string(summary.Valid), string(summary.Warning), string(summary.Invalid), "note",
 		string(run.Finished), string(run.Failed), string(run.Cut),
-		string(stat.Different), string(stat.NotShown), "not shown", "not comparable",
+		string(stat.Different), string(stat.NotShown), "not shown", "not comparable", "choice",
 		"median", "95 %", "interval", "factor", "p", "repetition", "lost", "n/a", "–", "open loop", "closed loop",
 		string(gate.Pass), string(gate.Missed), string(gate.Undecidable), "baseline", string(gate.NotWorse) + " baseline",
 	}
