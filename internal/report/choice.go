@@ -150,11 +150,21 @@ func (c *choice) paragraph() paragraph {
 			best = append(best, name)
 		}
 	}
-	if len(best) == 0 {
-		return paragraph{"Choice: it depends on what counts. " + c.reasons(c.subjects) + c.undecided() + ".", strong}
+	text, why := "Choice: it depends on what counts.", c.reasons(c.subjects)
+	if len(best) > 0 {
+		text = fmt.Sprintf("Choice: %s, for this load on this machine: behind nobody in anything that was compared.", strings.Join(best, " or "))
+		why = c.reasons(best)
 	}
-	text := fmt.Sprintf("Choice: %s, for this load on this machine: behind nobody in anything that was compared. ", strings.Join(best, " or "))
-	return paragraph{text + c.reasons(best) + c.undecided() + ".", strong}
+	switch {
+	case len(c.level) > 0 && len(why) == 0:
+		why = []string{"Nobody is ahead of all others at " + and(c.level)}
+	case len(c.level) > 0:
+		why = append(why, "nobody is ahead of all others at "+and(c.level))
+	}
+	if len(why) > 0 {
+		text += " " + strings.Join(why, "; ") + "."
+	}
+	return paragraph{text, strong}
 }
 
 // none says that nothing was shown, and whether it could have been.
@@ -167,7 +177,7 @@ func (c *choice) none() string {
 	case c.fewest < needed:
 		return few + fmt.Sprintf("it takes %d (--repeat %d).", needed, needed)
 	}
-	return fmt.Sprintf("Choice: none shown. Between %s nothing that was compared differs by more than chance and 5 %%.", and(c.subjects))
+	return fmt.Sprintf("Choice: none shown. Between %s no difference of more than 5 %% was found that cannot be chance.", and(c.subjects))
 }
 
 func validRepetitions(n int) string {
@@ -178,25 +188,13 @@ func validRepetitions(n int) string {
 }
 
 // reasons says in what subjects are ahead of all others.
-func (c *choice) reasons(subjects []string) string {
-	var parts []string
+func (c *choice) reasons(subjects []string) (all []string) {
 	for _, name := range subjects {
 		if a := c.ahead[name]; len(a) > 0 {
-			parts = append(parts, name+" is ahead of every other at "+and(a))
+			all = append(all, name+" is ahead of every other at "+and(a))
 		}
 	}
-	return strings.Join(parts, "; ")
-}
-
-// undecided names what nobody is ahead in.
-func (c *choice) undecided() string {
-	if len(c.level) == 0 {
-		return ""
-	}
-	if len(c.ahead) == 0 {
-		return "Nobody is ahead of all others at " + and(c.level)
-	}
-	return "; nobody is ahead of all others at " + and(c.level)
+	return all
 }
 
 // and joins words as in a sentence.
