@@ -81,7 +81,7 @@ func (d *document) searchCost(found []capacity.Result) {
 			t.row(append([]string{found[i].Name()}, costCells(c)...)...)
 		}
 	}
-	d.costs(t, "At the value that is sustained. "+costWords)
+	d.costs(t, "At the value that is sustained. ")
 }
 
 // cost is what messages took in every cell.
@@ -102,7 +102,7 @@ func (d *document) cost(s *summary.Summary) {
 		return
 	}
 	t.head = append(t.head, "bottleneck")
-	d.costs(t, costWords)
+	d.costs(t, "")
 	d.last().bottlenecks(s, func(c *summary.Cell) bool { return c.Cost != nil && c.Valid > 0 })
 }
 
@@ -120,20 +120,25 @@ func (sec *section) bottlenecks(s *summary.Summary, of func(*summary.Cell) bool)
 	}
 }
 
-func (d *document) costs(t *table, intro string) {
+func (d *document) costs(t *table, where string) {
 	if len(t.rows) == 0 {
 		return
 	}
-	sec := d.section("Cost")
-	sec.say(plain, intro)
 	t.dropEmpty()
+	words := where + "Messages per CPU-second of broker (delivered) and generator (sent and received), the broker's memory"
+	if slices.Contains(t.head, memoryEach) {
+		words += " for each connection and in all"
+	}
+	sec := d.section("Cost")
+	sec.say(plain, words+":")
 	sec.add(t)
 }
 
-const costWords = "Messages per CPU-second of broker (delivered) and generator (sent and received), the broker's memory for each connection and in all:"
+// memoryEach heads what is known only where there are many connections.
+const memoryEach = "memory each"
 
 func costTable() *table {
-	return &table{head: []string{"", "broker/CPU-s", "generator/CPU-s", "memory each", "memory"}, left: 1}
+	return &table{head: []string{"", "broker/CPU-s", "generator/CPU-s", memoryEach, "memory"}, left: 1}
 }
 
 func costCells(c *summary.Cost) []string {
