@@ -57,7 +57,7 @@ var figures = []figure{
 }
 
 const (
-	many      = 5000   // connections whose memory is compared with that of a fifth of them
+	many      = 5000   // connections whose memory is compared with that of a fifth of them: from 1,000 on mqlab gives back what its start needed
 	scheduled = 200    // messages of a schedule
 	answers   = 10_000 // messages whose answers are timed
 	patience  = 30 * time.Second

@@ -25,7 +25,7 @@ func (r *resolver) checkAccess(at scenario.Pos, s *Subject) {
 	switch {
 	case s.Runtime != "external" && *a != (Auth{}):
 		report("auth is for an external broker: %s is started without", s.Name)
-	case a.PasswordEnv != "" && a.UserEnv == "" && !s.redis():
+	case a.PasswordEnv != "" && a.UserEnv == "" && !IsRedis(s.Protocol):
 		report("auth has password_env, but no user_env")
 	case a.TokenEnv != "" && !s.nats():
 		report("auth.token_env is for NATS: use user_env and password_env")

@@ -26,8 +26,6 @@ func (report reporter) lacks(protocol string, list ...lack) {
 
 func (s *Subject) nats() bool { return s.Protocol == NATS || s.Protocol == JetStream }
 
-func (s *Subject) redis() bool { return s.Protocol == Redis || s.Protocol == RedisStreams }
-
 // checkProtocol looks for what a subject's protocol, or this broker within it, cannot do.
 func checkProtocol(p *scenario.Point, s Subject, report reporter) {
 	c, l := &p.Connect, &p.Load

@@ -64,6 +64,9 @@ func IsMQTT(protocol string) bool {
 	return base == MQTT5 || base == MQTT311
 }
 
+// IsRedis reports whether a protocol is spoken by Redis servers.
+func IsRedis(protocol string) bool { return protocol == Redis || protocol == RedisStreams }
+
 // Storages of a JetStream stream.
 const (
 	StorageFile   = "file"

@@ -78,7 +78,7 @@ func (w *Local) origin(where netns.Place, addr, protocol string) (netns.Place, e
 	switch {
 	case len(p.Connect.Sources) > 0:
 		return netns.From(where, p.Connect.Sources)
-	case protocol == plan.Redis || protocol == plan.RedisStreams:
+	case plan.IsRedis(protocol):
 		return where, nil
 	}
 	return netns.Spread(where, addr, w.share.Trial.Connections()+p.Connect.Lingering()), nil

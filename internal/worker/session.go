@@ -174,10 +174,11 @@ func (s *sessions) publisher(n int) engine.ClientSpec {
 		Closed: p.RatePerS == 0, Apart: writes(p) == plan.WritesMessage,
 	}
 	if !spec.Closed {
-		spec.Pacer = new(engine.NewPacer(schedule(p), n, t.Seed))
+		at, place := schedule(p), n
 		if p.Spread > 1 {
-			spec.Pacer = new(engine.NewPacer(alone(p, n), 0, t.Seed))
+			at, place = alone(p, n), 0
 		}
+		spec.Pacer = new(engine.NewPacer(at, place, t.Seed))
 	}
 	return engine.ClientSpec{Number: uint32(n), Session: s.session(&s.pub, rolePublisher, n), Publish: spec}
 }
